@@ -1,0 +1,177 @@
+/*
+ * The family table: what a state is, who may merge it, and what can be read out of it. Planner rules, coverage and
+ * executor all read this one table; an unknown family or a pair that is not listed fails closed.
+ *
+ * A kernel family is a set of pure functions over flat bytes. The caller owns all memory: no allocation, no I/O, no
+ * locks, no logging. States are the same bytes in memory and on disk (little-endian; each family's byte table stands at
+ * the head of its own file) and may be read from any address (variable-size ones are byte-packed). Estimation takes k
+ * panes, not one merged state; merge_k is only for results that are stored.
+ *
+ * Every function is reentrant and thread-safe. Results are bit-equal on every machine and at every ISA level: the
+ * scalar code is the definition.
+ */
+#ifndef KERNELS_SKETCH_H
+#define KERNELS_SKETCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* 0 or the negative base/err.h code of the same name; kernels name only these (a test keeps them equal to base/err.h).
+ */
+enum {
+    SKETCH_OK = 0,
+    SKETCH_NONE = 1,      /* estimate only: the statistic has no value here (e.g. rate of one sample) */
+    SKETCH_BAD_DATA = -1, /* parameters or arguments out of range: see `reason` of sketch_params_check */
+    SKETCH_CORRUPT = -12, /* a state that validate would refuse */
+    SKETCH_NO_ROOM = -16, /* dst or scratch too small */
+    SKETCH_MISMATCH = -17 /* states built with different parameters */
+};
+
+/* How inputs of a merge must relate (design: coverage). */
+enum merge_rule {
+    MERGE_NONE = 1,      /* no merge at all */
+    MERGE_DISJOINT,      /* each sample in at most one input */
+    MERGE_DISJOINT_TIME, /* and the inputs one after the other in time */
+    MERGE_MAY_OVERLAP    /* idempotent */
+};
+
+/* Error of a readout over a merge, against the same family built over the union. */
+enum merged_error { MERGED_EXACT = 1, MERGED_AS_UNION, MERGED_APPROXIMATE };
+
+/* X(NAME, "keyword", statistic's PromQL function or "") */
+#define STATISTIC_LIST(X)                                                                                              \
+    X(SUM, "sum", "sum_over_time")                                                                                     \
+    X(COUNT, "count", "count_over_time")                                                                               \
+    X(AVG, "avg", "avg_over_time")                                                                                     \
+    X(MIN, "min", "min_over_time")                                                                                     \
+    X(MAX, "max", "max_over_time")                                                                                     \
+    X(PRESENT, "present", "present_over_time")                                                                         \
+    X(STDDEV, "stddev", "stddev_over_time")                                                                            \
+    X(STDVAR, "stdvar", "stdvar_over_time")                                                                            \
+    X(RATE, "rate", "rate")                                                                                            \
+    X(INCREASE, "increase", "increase")                                                                                \
+    X(DELTA, "delta", "delta")                                                                                         \
+    X(IRATE, "irate", "irate")                                                                                         \
+    X(IDELTA, "idelta", "idelta")                                                                                      \
+    X(CHANGES, "changes", "changes")                                                                                   \
+    X(RESETS, "resets", "resets")                                                                                      \
+    X(FIRST, "first", "first_over_time")                                                                               \
+    X(LAST, "last", "last_over_time")                                                                                  \
+    X(QUANTILE, "quantile", "quantile_over_time") /* rank q(n-1), interpolated, as Prometheus */                       \
+    X(QUANTILE_RANK, "quantile_rank", "")         /* the max(1, ceil(q n))-th smallest */                              \
+    X(DISTINCT, "distinct", "distinct_over_time")
+
+enum statistic {
+    STATISTIC_INVALID = 0,
+#define X(name, keyword, fn) STATISTIC_##name,
+    STATISTIC_LIST(X)
+#undef X
+        STATISTIC_END
+};
+
+/* X(NAME, "keyword") in the order of their stable numbers (block header field `family`): append only. */
+#define FAMILY_LIST(X)                                                                                                 \
+    X(SUM, "sum") /* sum, count, avg, present: compensated sum and n */                                                \
+    X(MIN, "min")                                                                                                      \
+    X(MAX, "max")                                                                                                      \
+    X(COUNT, "count")       /* n alone: count, present */                                                              \
+    X(MOMENTS, "moments")   /* stddev, stdvar by Welford / Chan */                                                     \
+    X(COUNTER, "counter")   /* first, previous, last, resets: the rate family */                                       \
+    X(KLL, "kll")           /* quantiles, rank error; exact while n <= k */                                            \
+    X(DDSKETCH, "ddsketch") /* quantiles, relative error */                                                            \
+    X(HLL, "hll")           /* distinct values */                                                                      \
+    X(VALUES, "values")     /* exact multiset: quantiles */
+
+enum family {
+    FAMILY_INVALID = 0,
+#define X(name, keyword) FAMILY_##name,
+    FAMILY_LIST(X)
+#undef X
+        FAMILY_END
+};
+
+/* Parameters of a view's states. Unused ones are 0, so that two families' parameters compare by value. */
+struct sketch_params {
+    uint32_t k;        /* KLL: 8..65535 */
+    uint32_t max_bins; /* DDSKETCH: bins kept in all before the lowest collapse; 0 = 2048; 16..65536 */
+    double alpha;      /* DDSKETCH: relative error, 1e-6 <= alpha < 1 */
+    uint32_t p;        /* HLL: precision 4..18 */
+};
+
+/* One pane's state as a readout sees it. `bytes` is borrowed; any alignment. */
+struct state_ref {
+    const uint8_t *bytes;
+    uint32_t size;
+    int64_t end_ms; /* the pane's window end: states hold times relative to it */
+};
+
+struct sketch_args {
+    int64_t start_ms, end_ms; /* the window (start, end] of the readout, for the extrapolating statistics */
+    double q;                 /* quantiles */
+};
+
+/* Bits of a state, also OR-ed into its block's header flags. */
+enum { STATE_NONFINITE = 1, STATE_COLLAPSED = 2 };
+
+struct family_readout {
+    enum statistic statistic;
+    enum merged_error merged;
+};
+
+struct family_info {
+    enum family family;
+    const char *name;
+    enum merge_rule merge;
+    bool subtracts;      /* a window may be the difference of two states */
+    bool time_ordered;   /* states reduce per series only */
+    uint32_t fixed_size; /* bytes of every state, a multiple of 8; 0 = variable */
+    const struct family_readout *readouts;
+    uint32_t readouts_n;
+
+    /* 0, or SKETCH_BAD_DATA with *reason a static sentence. */
+    int (*check_params)(const struct sketch_params *params, const char **reason);
+    /* Most bytes of a state of n samples (n may be UINT32_MAX: the worst of all). */
+    size_t (*size_bound)(const struct sketch_params *params, uint64_t n);
+    /* Scratch bytes that build (k = 0), merge_k and estimate need for n samples in all over k states; 16-aligned by the
+     * caller. */
+    size_t (*scratch_bound)(const struct sketch_params *params, uint64_t n, uint32_t k);
+    /*
+     * State of the samples (times_ms[i], values[i]), i < n, times strictly rising, within (end - 24 days, end]; no
+     * stale markers among them. n == 0 is SKETCH_BAD_DATA: an absent state is an absent bit, never a state. `seed`
+     * drives KLL's random offsets and HLL's hash (the sketch seed there).
+     */
+    int (*build)(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, int64_t end_ms,
+                 const int64_t *times_ms, const double *values, uint32_t n, uint64_t seed, void *scratch);
+    /* One state for window end `end_ms` over k >= 1 states in any order; the same bytes for any order. */
+    int (*merge_k)(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, int64_t end_ms,
+                   const struct state_ref *src, uint32_t k, uint64_t seed, void *scratch);
+    /* One number over k >= 0 states without a merge. SKETCH_NONE when there is no value. */
+    int (*estimate)(const struct state_ref *src, uint32_t k, const struct sketch_params *params,
+                    enum statistic statistic, const struct sketch_args *args, void *scratch, double *ret);
+    /* Is this byte run a state of these parameters, safe for every function above? Never reads past n bytes.
+     * 0, or SKETCH_CORRUPT with *reason a static sentence. */
+    int (*validate)(const uint8_t *bytes, size_t n, const struct sketch_params *params, const char **reason);
+    uint32_t (*flags)(const uint8_t *bytes, size_t n); /* STATE_*; on a validated state */
+    uint64_t (*count)(const uint8_t *bytes,
+                      size_t n); /* samples behind it; 0 where the family does not know (min, max, hll) */
+};
+
+const struct family_info *family_get(enum family family); /* NULL for unknown */
+const struct family_info *family_by_name(const char *name, size_t n);
+/* The row's readout of `statistic`, or NULL. */
+const struct family_readout *family_readout(const struct family_info *f, enum statistic statistic);
+const char *statistic_name(enum statistic s); /* keyword; "" for unknown */
+enum statistic statistic_by_name(const char *name, size_t n);
+const char *statistic_function(enum statistic s); /* PromQL function; "" if none */
+enum statistic statistic_by_function(const char *name, size_t n);
+const char *merge_rule_name(enum merge_rule r);
+const char *merged_error_name(enum merged_error e);
+
+/* Guarantees behind parameters, and the least parameters for a target (design: Accuracy). */
+double kll_rank_error(uint32_t k);               /* 99 %, one quantile, single-sided: 2.296 / k^0.9723 */
+uint32_t kll_k_for_rank_error(double error);     /* least k in 8..65535; 0 = none */
+double hll_standard_error(uint32_t p);           /* 1.04 / sqrt(2^p) */
+uint32_t hll_p_for_standard_error(double error); /* least p in 4..18; 0 = none */
+
+#endif
