@@ -1,0 +1,35 @@
+/*
+ * Text to tree: the whole PromQL of Prometheus 3.x (experimental syntax included: duration expressions, anchored and
+ * smoothed, fill modifiers, limitk ...). Errors read like Prometheus' own, "1:8: parse error: unexpected ...", and the
+ * line and column are in the err too. Bounded: text length, nesting depth and node count are limited by name.
+ * Thread-safe.
+ */
+#ifndef PROMQL_PARSE_H
+#define PROMQL_PARSE_H
+
+#include "promql/ast.h"
+
+enum { PARSE_TEXT_MAX = 1 << 20, PARSE_DEPTH_MAX = 250, PARSE_NODES_MAX = 1 << 17 };
+
+struct parsed {
+    struct expr *root;
+    struct matcher *matchers; /* all compiled matchers, for parsed_done */
+    size_t matchers_n, matchers_cap;
+};
+
+/* Parse an expression. `text` is copied into `a` as needed. ERR_BAD_DATA with position. On success the caller calls
+ * parsed_done when the tree is no longer used (it frees compiled regexes; the arena owns the rest). */
+int promql_parse(struct str text, struct arena *a, struct parsed *ret, struct err *e);
+/* A series selector alone (API match[]): vector selector without modifiers. */
+int promql_parse_selector(struct str text, struct arena *a, struct parsed *ret, struct err *e);
+void parsed_done(struct parsed *p);
+
+/*
+ * Fill in what depends on the query: duration expressions (step(), range()), @ start()/end(). Makes a copy of the nodes
+ * that change (in `a`); the tree parsed once may be resolved many times. step_ms is 0 for instant queries (start ==
+ * end).
+ */
+int expr_resolve(const struct expr *root, int64_t start_ms, int64_t end_ms, int64_t step_ms, struct arena *a,
+                 struct expr **ret, struct err *e);
+
+#endif
