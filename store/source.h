@@ -1,0 +1,93 @@
+/*
+ * The one snapshot of a query or a refresh: what matches, what the head holds, which windows have states, and which
+ * series are dirty in them. Declared here so that the executor reads the head without knowing ingest;
+ * ingest/head_source.c implements it over the live head, store/source_store.c over a data directory alone (read-only
+ * tools).
+ *
+ * Order (the snapshot rule): `snapshot` copies from the head under its lock; only then is the store transaction opened.
+ * So every acknowledged sample is in one of the two (or in both: readers drop the second of two equal times).
+ */
+#ifndef STORE_SOURCE_H
+#define STORE_SOURCE_H
+
+#include "base/matcher.h"
+#include "store/catalog.h"
+#include "store/pane.h"
+
+enum { SOURCE_NO_VIEW = UINT32_MAX };
+
+/* Samples of the matching series with start_ms < t <= end_ms. */
+struct source_request {
+    const struct matcher *matchers;
+    uint32_t matchers_n;
+    int64_t start_ms, end_ms;
+    /*
+     * A reader of panes names its views (all of one width and phase): windows with ends in (start_ms, end_ms] are
+     * listed in the result, and head samples are copied only where states do not serve (see source_series.raw_from_ms).
+     * Raw readers leave n 0.
+     */
+    const uint8_t (*identities)[16];
+    uint32_t identities_n;
+    int64_t width_ms, phase_ms;
+};
+
+enum window_status {
+    WINDOW_MISSING = 1, /* no states: read raw */
+    WINDOW_EARLY,       /* refreshed, not sealed: blocks in memory */
+    WINDOW_SEALED       /* blocks and manifest in the store */
+};
+
+/* States of one (view, window) in memory; immutable, shared, freed at the last release. */
+struct window_block {
+    struct pane_key key;
+    struct str bytes;
+};
+struct window_states {
+    const struct window_block *blocks; /* by (metric, shard) */
+    uint32_t blocks_n;
+};
+
+struct source_window {
+    int64_t end_ms;
+    enum window_status status;
+    const struct window_states *early; /* WINDOW_EARLY */
+};
+
+struct source_series {
+    uint32_t id, metric, ordinal;
+    struct labels labels;
+    int64_t store_to_ms; /* the head holds every sample newer than this; older ones are in the store */
+    /* Samples at or before this need no raw: states serve them. start_ms for raw readers; for a pane reader the end of
+     * the last window of an unbroken run of windows with states from start_ms, or start_ms when the series is dirty in
+     * one. */
+    int64_t raw_from_ms;
+    uint32_t first, n; /* its run in times_ms / values: ascending, unique times; t > max(start_ms, raw_from_ms) */
+};
+
+struct source_result {
+    struct source_series *series; /* ascending by (metric, ordinal) */
+    uint32_t series_n;
+    const int64_t *times_ms;
+    const double *values;           /* stale markers included, as bits */
+    struct source_window **windows; /* [identities_n] arrays, ascending by end */
+    uint32_t windows_n;
+    const uint32_t *views; /* [identities_n] store view numbers, SOURCE_NO_VIEW if the store has none yet */
+    int64_t watermark_ms;
+};
+
+struct source {
+    void *ctx;
+    struct store *store;
+    /* Fill ret[n], memory in `a`, all n from one moment. Pair with release (also after failure: zeroed then). */
+    int (*snapshot)(void *ctx, const struct source_request *requests, uint32_t n, struct arena *a,
+                    struct source_result *ret, struct err *e);
+    void (*release)(void *ctx, struct source_result *results, uint32_t n);
+    /* Metadata calls: names, values, series (all matched, whatever their time, or with samples in the span when the
+     * source knows). */
+    int (*label_names)(void *ctx, const struct matcher *m, uint32_t n, struct arena *a, struct str **ret,
+                       uint32_t *ret_n, struct err *e);
+    int (*label_values)(void *ctx, struct str name, const struct matcher *m, uint32_t n, struct arena *a,
+                        struct str **ret, uint32_t *ret_n, struct err *e);
+};
+
+#endif
