@@ -1,0 +1,185 @@
+/*
+ * The physical plan: one read-only set of flat arrays that planner and executor share, the only IR there is.
+ *
+ *     precompute half (per refresh group, once per window)          query half (at each evaluation)
+ *     scan ──> build ──> [view, kept in the pane store] ─ ─ ─ ─ ─>  pane_read ──> estimate ──┐
+ *                                                                    raw ────────────────────┴─> vector ──> root
+ *
+ * Edges are indices; a node's inputs have smaller ids. Run state lives elsewhere. A plan comes from planner/emit or
+ * from a plan file (plan/file.h), which is read as if hostile and must pass plan_check before anything runs.
+ *
+ * Query-half nodes carry `expr`, the canonical text of the sub-expression they compute, and its parsed tree: what an
+ * operator must do is said in PromQL itself. A `vector` node applies the outermost operator of its tree to its inputs,
+ * which stand in the order of that operator's vector-valued operands (expr_operands in plan/logical.h); a `raw` node
+ * evaluates its whole tree from samples; an `estimate` node reads its statistic from panes, its tree (a range function
+ * over one selector) says the same, so any node can be recomputed from raw, which is what edges, dirty series and open
+ * windows use.
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include "base/arena.h"
+#include "kernels/sketch.h"
+#include "plan/grid.h"
+#include "plan/ids.h"
+#include "promql/parse.h"
+
+/* X(NAME, "keyword", output) */
+#define PLAN_OP_LIST(X)                                                                                                \
+    X(SCAN, "scan", OUT_SAMPLES)         /* -> samples; source, offset_ms, anchor */                                   \
+    X(BUILD, "build", OUT_STATE)         /* samples -> state; view */                                                  \
+    X(MERGE, "merge", OUT_STATE)         /* state... -> state; view (ladders) */                                       \
+    X(PANE_READ, "pane_read", OUT_STATE) /* -> states; view, offset_ms, anchor, count */                               \
+    X(ESTIMATE, "estimate", OUT_VECTOR)  /* states -> vector; statistic, q */                                          \
+    X(STORED, "stored", OUT_VECTOR)      /* -> vector; stored root */                                                  \
+    X(RAW, "raw", OUT_VECTOR)            /* -> vector; expr */                                                         \
+    X(VECTOR, "vector", OUT_VECTOR)      /* vector... -> vector; expr's outermost operator */
+
+enum plan_op {
+    PLAN_OP_INVALID = 0,
+#define X(name, keyword, out) PLAN_OP_##name,
+    PLAN_OP_LIST(X)
+#undef X
+        PLAN_OP_END
+};
+enum plan_out { OUT_SAMPLES = 1, OUT_STATE, OUT_VECTOR, OUT_SCALAR };
+enum plan_half { HALF_PRECOMPUTE = 1, HALF_QUERY };
+enum plan_when { WHEN_INGESTION = 1, WHEN_QUERY_KEPT, WHEN_QUERY };
+
+#define PLAN_NONE UINT32_MAX
+
+struct plan_source {
+    const struct matcher *matchers; /* compiled; sorted by name, op, value */
+    uint32_t matchers_n;
+    int64_t lookback_ms;
+};
+
+struct plan_node {
+    enum plan_op op;
+    enum plan_half half;
+    enum plan_out out;
+    uint32_t in_first, in_n; /* run in plan->edges */
+    uint32_t source;         /* SCAN */
+    uint32_t view;           /* BUILD, MERGE, PANE_READ */
+    uint32_t count;          /* PANE_READ: panes of one window */
+    int64_t offset_ms;       /* SCAN, PANE_READ */
+    bool anchored;           /* SCAN, PANE_READ: `at_ms` replaces the evaluation time */
+    int64_t at_ms;
+    enum statistic statistic; /* ESTIMATE */
+    double q;
+    uint32_t stored_root;    /* STORED */
+    struct str expr_text;    /* ESTIMATE, RAW, VECTOR: canonical */
+    const struct expr *expr; /* its tree */
+};
+
+struct plan_view {
+    uint8_t identity[IDENTITY_BYTES];
+    uint32_t node;   /* its BUILD (or MERGE) */
+    uint32_t source; /* scan's source */
+    enum family family;
+    struct sketch_params params;
+    bool per_series; /* false: by reduce[] */
+    const struct str *reduce;
+    uint32_t reduce_n;
+    struct grid panes;    /* width (step_ms) and phase of pane ends */
+    uint32_t panes_n;     /* most panes any reader's window has */
+    int64_t retention_ms; /* reach of any reader + panes that may be open */
+    int64_t backfill_ms;  /* span of windows to build when nothing is stored: panes_n * width + range lengths */
+    enum plan_when when;
+    uint32_t level_of; /* the view it rolls up, or PLAN_NONE */
+};
+
+struct plan_stored_root {
+    uint32_t node;
+    struct grid grid;
+    int64_t retention_ms;
+};
+
+enum accuracy_kind {
+    ACCURACY_EXACT = 1,
+    ACCURACY_RANK,
+    ACCURACY_RELATIVE,
+    ACCURACY_CARDINALITY,
+    ACCURACY_FREQUENCY,
+    ACCURACY_ANY
+};
+struct accuracy {
+    enum accuracy_kind kind;
+    double error;   /* 0 for EXACT */
+    double failure; /* probability of missing it; 0 = deterministic, default 0.01 */
+};
+const char *accuracy_kind_name(enum accuracy_kind k);
+/* Does an answer guaranteed to `have` satisfy `want`? Metrics are never mixed (ANY accepts each). */
+bool accuracy_meets(const struct accuracy *have, const struct accuracy *want);
+
+enum cadence_kind { CADENCE_EVERY = 1, CADENCE_AT, CADENCE_RATE, CADENCE_ONCE };
+struct cadence {
+    enum cadence_kind kind;
+    int64_t every_ms, phase_ms;
+    const int64_t *at_ms;
+    uint32_t at_n;
+    double rate_per_s;
+    int64_t length_ms, step_ms; /* a range query's; 0, 0 for an instant one */
+};
+/* The grid of all evaluation times (steps of range queries included); "no grid" for rate and once. */
+struct grid cadence_grid(const struct cadence *c);
+
+struct plan_cost {
+    double ingest, query, memory; /* CPU-ms per second of wall time */
+};
+struct plan_rejected {
+    struct str candidate, reason;
+};
+struct plan_query {
+    struct str name, text; /* text canonical */
+    struct cadence cadence;
+    struct accuracy target, guarantee;
+    uint32_t root;
+    const uint32_t *uses; /* view ids, ascending */
+    uint32_t uses_n;
+    struct plan_cost cost;
+    const struct plan_rejected *rejected;
+    uint32_t rejected_n;
+};
+
+/* Views refreshed at ingestion with one refresh window: derived by plan_groups, never stored. */
+struct plan_group {
+    struct grid window;
+    const uint32_t *views; /* dependency order */
+    uint32_t views_n;
+};
+
+struct plan_solver {
+    struct str status; /* optimal, deadline, per-query */
+    double bound, gap;
+    uint32_t variables, rows;
+};
+
+struct plan {
+    const struct plan_source *sources;
+    const struct plan_node *nodes;
+    const uint32_t *edges;
+    const struct plan_view *views;
+    const struct plan_stored_root *stored_roots;
+    const struct plan_query *queries;
+    const struct plan_group *groups; /* in an order in which each follows what it reads */
+    uint32_t sources_n, nodes_n, edges_n, views_n, stored_roots_n, queries_n, groups_n;
+    uint64_t sketch_seed;
+    struct plan_solver solver;
+    struct arena *arena;       /* owns everything above */
+    struct matcher **compiled; /* regexes to free */
+    size_t compiled_n, compiled_cap;
+};
+
+const char *plan_op_name(enum plan_op op);
+enum plan_op plan_op_by_name(struct str name);
+enum plan_out plan_op_out(enum plan_op op);
+/* Bytes a view's refresh needs from raw: the widest refresh window of the plan; 0 without views. */
+int64_t plan_widest_window_ms(const struct plan *p);
+/* Derive groups (fills groups, groups_n). */
+int plan_groups(struct plan *p, struct err *e);
+/* The query of this canonical text, or PLAN_NONE. Strictest accuracy when several have it. */
+uint32_t plan_query_by_text(const struct plan *p, struct str text);
+void plan_free(struct plan *p); /* NULL-safe: regexes, arena, itself */
+
+#endif
