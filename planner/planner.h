@@ -1,0 +1,63 @@
+/*
+ * From a workload to one plan. Stages (docs/PLANNER.md): lower every query to the shared logical DAG; offer candidates
+ * per site (exact from raw; each family that has the statistic and meets the target, whole-window or composed of
+ * panes); reject with a reason; price with the cost model; choose the cheapest per query; emit the physical plan and
+ * check it.
+ *
+ * Deterministic: the same input gives the same bytes. Never reads a clock, the network or the store.
+ */
+#ifndef PLANNER_PLANNER_H
+#define PLANNER_PLANNER_H
+
+#include "plan/plan.h"
+
+enum { WORKLOAD_MAX_BYTES = 64 << 20, WORKLOAD_QUERIES_MAX = 200000, MAX_PANES = 100000, MAX_WIDTHS = 256 };
+
+struct workload_query {
+    struct str name, text; /* text as written */
+    const struct expr *expr;
+    struct cadence cadence;
+    struct accuracy target;
+    int64_t latency_ms; /* 0 = no bound */
+    uint32_t line, column;
+};
+struct workload_label {
+    struct str name;
+    uint64_t values_n;
+};
+struct workload_metric {
+    struct str name;
+    struct str type; /* gauge, counter, histogram, "" */
+    uint64_t series_n;
+    int64_t interval_ms;
+    const struct workload_label *labels;
+    uint32_t labels_n;
+};
+struct workload {
+    struct workload_query *queries;
+    uint32_t queries_n;
+    struct workload_metric *metrics;
+    uint32_t metrics_n;
+    int64_t raw_retention_ms; /* 0: no raw candidate is offered; raw is still kept for refresh. Absent: INT64_MAX */
+    uint64_t memory_limit_bytes;
+    struct arena *arena;
+    struct parsed *parsed; /* per query, for their regexes */
+};
+
+/* Problems found in a workload: all of them, each "file:line:column: sentence". */
+struct problems {
+    struct strbuf text;
+    uint32_t n;
+};
+
+/* YAML (JSON is YAML). Every unknown key, bad duration, bad query, duplicate name is a problem; on any, ERR_BAD_DATA
+ * and nothing is planned. `file` is only for messages. */
+int workload_read(struct str text, const char *file, struct workload **ret, struct problems *problems, struct err *e);
+void workload_free(struct workload *w); /* NULL-safe */
+
+struct planner_options {
+    uint64_t sketch_seed;
+};
+int planner_plan(const struct workload *w, const struct planner_options *options, struct plan **ret, struct err *e);
+
+#endif
