@@ -1,0 +1,73 @@
+/*
+ * The evaluation context, and the two ways in: eval_expr evaluates any tree from raw samples; apply_expr does one
+ * operator over operands that exist already, wherever they came from (raw or panes). A `raw` plan node is eval_expr, a
+ * `vector` node is apply_expr: one set of functions, so planned and ad-hoc answers cannot differ.
+ */
+#ifndef EXECUTOR_EVAL_H
+#define EXECUTOR_EVAL_H
+
+#include <stdatomic.h>
+
+#include "base/pool.h"
+#include "executor/value.h"
+#include "store/source.h"
+
+/* Warnings and infos with Prometheus' texts; each text once. */
+struct notes {
+    struct str *warnings, *infos;
+    uint32_t warnings_n, infos_n;
+    size_t warnings_cap, infos_cap;
+    struct arena *arena;
+};
+void notes_warn(struct notes *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void notes_info(struct notes *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+struct query_limits {
+    uint64_t samples_max;  /* raw samples and states looked at */
+    uint32_t series_max;   /* of one selector */
+    uint64_t memory_bytes; /* the query's arena */
+    uint64_t deadline_ns;  /* on the monotonic clock; 0 = none */
+    uint32_t points_max;   /* evaluation times (11,000 as Prometheus) */
+};
+
+struct eval {
+    struct arena *arena;
+    const struct query_limits *limits;
+    const _Atomic bool *canceled; /* may be NULL */
+    int64_t lookback_ms;
+    int64_t default_step_ms; /* of subqueries without a step */
+    struct times query;      /* the whole query's times (start(), end(), step(), range()) */
+    struct notes *notes;
+    struct pool *pool; /* may be NULL */
+    const char *text;  /* the query's text, for positions in notes; may be NULL */
+
+    /* one snapshot: results[i] answers the selector selectors[i] */
+    const struct expr **selectors;
+    struct source_result *results;
+    uint32_t selectors_n;
+    struct store *store;
+    struct store_txn *txn;
+    uint64_t samples_n; /* looked at so far */
+};
+
+/* Deadline, cancellation, samples and arena at once; cheap enough per series. */
+int eval_check(struct eval *ev, uint64_t more_samples, struct err *e);
+
+/* Evaluate a resolved tree (expr_resolve) from raw samples at `t`. */
+int eval_expr(struct eval *ev, const struct expr *expr, const struct times *t, struct value *ret, struct err *e);
+
+/* Apply the outermost operator of `expr` to args[0..expr->args_n), which are its arguments' values (literals included).
+ * For aggregates, binary and unary operators and every function that takes no range vector. */
+int apply_expr(struct eval *ev, const struct expr *expr, const struct times *t, const struct value *args,
+               struct value *ret, struct err *e);
+
+/* ---- helpers for operators ---- */
+double *value_array(struct eval *ev, uint32_t n);        /* n doubles, uninitialised; NULL at the limit */
+double *value_array_absent(struct eval *ev, uint32_t n); /* all VALUE_ABSENT */
+/* Labels without __name__ when drop_name (delayed removal settled). */
+void series_settle_name(struct eval *ev, struct vec_series *s);
+/* ERR_EXECUTION "vector cannot contain metrics with the same labelset" when two series have equal labels at one time.
+ * Series with equal labels but disjoint times are joined into one (as Prometheus does for range queries). */
+int value_merge_duplicates(struct eval *ev, struct value *v, const struct times *t, struct err *e);
+
+#endif
