@@ -22,7 +22,7 @@ int duration_format(int64_t ms, char ret[DURATION_TEXT_MAX]);
 int time_parse(struct str text, int64_t *ret_ms, struct err *e);
 /* API duration parameter (step, timeout): float seconds or a duration; > 0 is the caller's check. */
 int seconds_or_duration_parse(struct str text, int64_t *ret_ms, struct err *e);
-/* Byte size with B, KB, KiB, MB, MiB, GB, GiB, TB, TiB or none. */
+/* Byte size with B, KB, KiB, MB, MiB, GB, GiB, TB, TiB or none. As in Prometheus, KB is KiB: both are 1024 bytes. */
 int size_parse(struct str text, uint64_t *ret_bytes, struct err *e);
 
 static inline int64_t floor_div(int64_t a, int64_t b) /* b > 0 */
