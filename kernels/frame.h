@@ -26,9 +26,13 @@ size_t frame_encode_i64(uint8_t *dst, size_t cap, const int64_t *v, uint32_t n, 
 /* Returns the bytes the frame took (<= size), or 0 if malformed; out[n..n+FRAME_SLACK) may be overwritten. */
 size_t frame_decode_f64(const uint8_t *src, size_t size, uint32_t n, double *out);
 size_t frame_decode_i64(const uint8_t *src, size_t size, uint32_t n, int64_t *out);
+/* As frame_decode_f64, but only the first want_n <= n values, and only they are checked: sorted panes read from their
+ * front. Negating every double (its sign bit alone) before encoding and after is lossless. */
+size_t frame_decode_head_f64(const uint8_t *src, size_t size, uint32_t n, uint32_t want_n, double *out);
 
 /* A sealed raw chunk of float samples (docs/FORMATS.md): u8 version, u8 encoding 1, u16 n, i64 first ts, timestamp
- * frame relative to it, value frame. Times strictly rising. */
+ * frame relative to it, value frame. Encoding returns the bytes written, or 0 if cap < chunk_bound(n), n is out of
+ * range or the times do not rise strictly; its scratch is frame_scratch(n). */
 size_t chunk_bound(uint32_t n);
 size_t chunk_encode(uint8_t *dst, size_t cap, const int64_t *times_ms, const double *values, uint32_t n, void *scratch);
 struct chunk_head {
