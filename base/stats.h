@@ -1,5 +1,5 @@
 /*
- * The program's own metrics: named counters, gauges and histograms that any room may bump and server/ prints as
+ * The program's own metrics: named counters and gauges that any room may bump and server/ prints as
  * OpenMetrics at /metrics. A metric is a static object; registering happens on first use and is thread-safe; bumps are
  * relaxed atomics.
  *
