@@ -11,7 +11,18 @@
 #include "base/matcher.h"
 #include "kernels/sketch.h"
 
-enum { IDENTITY_BYTES = 16 };
+/*
+ * The byte string, version 1 (str = u32 length, bytes; everything little-endian):
+ *     u32 version
+ *     u32 matchers_n, then each by (name, op, value): str name, u32 op (enum matcher_op), str value
+ *     str input
+ *     u32 family (its stable number)
+ *     u32 params_n, then each that is not zero by name: str "alpha", f64 | str "k" | "max_bins" | "p", u64
+ *     u32 per_series (0 or 1), u32 reduce_n, then each sorted: str label
+ *     i64 width_ms, i64 phase_ms, i64 lookback_ms, u64 sketch_seed
+ * A DDSketch's max_bins of 0 means the default 2048 and is written so: it is the same sketch.
+ */
+enum { IDENTITY_BYTES = 16, IDENTITY_VERSION = 1, IDENTITY_DDSKETCH_BINS = 2048 };
 
 struct view_definition {
     const struct matcher *matchers;
@@ -25,6 +36,9 @@ struct view_definition {
     int64_t width_ms, phase_ms, lookback_ms;
     uint64_t sketch_seed;
 };
+
+/* The order of matchers in a source and in an identity: by name, op, value. */
+int matcher_cmp(const struct matcher *a, const struct matcher *b);
 
 void view_identity(const struct view_definition *d, uint8_t ret[IDENTITY_BYTES]);
 void identity_text(const uint8_t identity[IDENTITY_BYTES], char ret[2 * IDENTITY_BYTES + 1]); /* lower-case hex */

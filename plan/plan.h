@@ -10,10 +10,13 @@
  *
  * Query-half nodes carry `expr`, the canonical text of the sub-expression they compute, and its parsed tree: what an
  * operator must do is said in PromQL itself. A `vector` node applies the outermost operator of its tree to its inputs,
- * which stand in the order of that operator's vector-valued operands (expr_operands in plan/logical.h); a `raw` node
- * evaluates its whole tree from samples; an `estimate` node reads its statistic from panes, its tree (a range function
- * over one selector) says the same, so any node can be recomputed from raw, which is what edges, dirty series and open
- * windows use.
+ * which stand in the order of that operator's operands (expr_operands in plan/logical.h); a `raw` node evaluates its
+ * whole tree from samples; an `estimate` node reads its statistic from panes, its tree (a range function over one
+ * selector) says the same; a `stored` node's tree is that of its stored root. So any node can be recomputed from raw,
+ * which is what edges, dirty series and open windows use.
+ *
+ * Edges never cross the two halves: a query reaches kept states through a pane_read's view and kept results through a
+ * stored node's root. The nodes below a stored root are precompute ones.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -44,9 +47,18 @@ enum plan_op {
 };
 enum plan_out { OUT_SAMPLES = 1, OUT_STATE, OUT_VECTOR, OUT_SCALAR };
 enum plan_half { HALF_PRECOMPUTE = 1, HALF_QUERY };
-enum plan_when { WHEN_INGESTION = 1, WHEN_QUERY_KEPT, WHEN_QUERY };
+enum plan_when {
+    WHEN_INGESTION = 1, /* at refresh; kept in the pane store */
+    WHEN_QUERY_KEPT,    /* on first read; kept in the process that read it */
+    WHEN_QUERY          /* at each read; its BUILD is in the query half, as is a kept one's */
+};
 
 #define PLAN_NONE UINT32_MAX
+/* Times, ranges and offsets of a plan are within +-PLAN_MS_MAX, so that sums and differences of a few never overflow.
+ */
+#define PLAN_MS_MAX (INT64_C(1) << 53)
+#define PLAN_PANE_MAX_MS (INT64_C(24) * 24 * 3600 * 1000) /* states hold i32 ms from their window's end */
+enum { PLAN_PANES_MAX = 100000 /* panes of one window */, PLAN_MATCHERS_MAX = 1024 };
 
 struct plan_source {
     const struct matcher *matchers; /* compiled; sorted by name, op, value */
@@ -68,7 +80,7 @@ struct plan_node {
     enum statistic statistic; /* ESTIMATE */
     double q;
     uint32_t stored_root;    /* STORED */
-    struct str expr_text;    /* ESTIMATE, RAW, VECTOR: canonical */
+    struct str expr_text;    /* ESTIMATE, STORED, RAW, VECTOR: canonical, no outer parentheses */
     const struct expr *expr; /* its tree */
 };
 
@@ -166,20 +178,34 @@ struct plan {
     uint32_t sources_n, nodes_n, edges_n, views_n, stored_roots_n, queries_n, groups_n;
     uint64_t sketch_seed;
     struct plan_solver solver;
-    struct arena *arena;       /* owns everything above */
-    struct matcher **compiled; /* regexes to free */
+    const uint32_t *by_text; /* query ids by text, strictest accuracy first: derived with the groups */
+    struct arena *arena;     /* owns everything above */
+    struct parsed *parsed;   /* trees whose regexes are freed with the plan */
+    size_t parsed_n, parsed_cap;
+    struct matcher **compiled; /* matchers of sources, the same */
     size_t compiled_n, compiled_cap;
 };
+
+/* An empty plan with its own arena (a failed arena is for plan_check or the maker to see: arena_check). */
+struct plan *plan_new(void);
+void plan_free(struct plan *p); /* NULL-safe: regexes, arena, itself */
+/* Parse an expression into the plan, which then owns its tree. *ret_text (may be NULL) is its canonical text, without
+ * outer parentheses, as is *ret. */
+int plan_add_expr(struct plan *p, struct str text, const struct expr **ret, struct str *ret_text, struct err *e);
+/* Copy matchers[n] into the plan, compiled and sorted by (name, op, value): a source's. */
+int plan_add_matchers(struct plan *p, const struct matcher *matchers, uint32_t n, const struct matcher **ret,
+                      struct err *e);
 
 const char *plan_op_name(enum plan_op op);
 enum plan_op plan_op_by_name(struct str name);
 enum plan_out plan_op_out(enum plan_op op);
 /* Bytes a view's refresh needs from raw: the widest refresh window of the plan; 0 without views. */
 int64_t plan_widest_window_ms(const struct plan *p);
-/* Derive groups (fills groups, groups_n). */
+/* Derive what is never stored: groups, groups_n, by_text. Call it once, on a plan that is otherwise complete. */
 int plan_groups(struct plan *p, struct err *e);
-/* The query of this canonical text, or PLAN_NONE. Strictest accuracy when several have it. */
+/* The query of this canonical text, or PLAN_NONE. Strictest accuracy when several have it. After plan_groups. */
 uint32_t plan_query_by_text(const struct plan *p, struct str text);
-void plan_free(struct plan *p); /* NULL-safe: regexes, arena, itself */
+/* What view `v` computes, as its identity sees it. Borrows from the plan. */
+struct view_definition plan_view_definition(const struct plan *p, uint32_t v);
 
 #endif
