@@ -41,7 +41,7 @@ struct eval {
     struct pool *pool; /* may be NULL */
     const char *text;  /* the query's text, for positions in notes; may be NULL */
 
-    /* one snapshot: results[i] answers the selector selectors[i] */
+    /* one snapshot: results[i] answers the selector selectors[i]; sorted by the selectors' addresses */
     const struct expr **selectors;
     struct source_result *results;
     uint32_t selectors_n;
@@ -49,6 +49,10 @@ struct eval {
     struct store_txn *txn;
     uint64_t samples_n; /* looked at so far */
 };
+
+/* " (line:column)" of a byte of the query's text, as Prometheus ends its notes; empty when the text is not known. */
+enum { EVAL_PLACE_MAX = 40 };
+struct str eval_place(const struct eval *ev, uint32_t byte, char ret[EVAL_PLACE_MAX]);
 
 /* Deadline, cancellation, samples and arena at once; cheap enough per series. */
 int eval_check(struct eval *ev, uint64_t more_samples, struct err *e);
@@ -62,6 +66,10 @@ int apply_expr(struct eval *ev, const struct expr *expr, const struct times *t, 
                struct value *ret, struct err *e);
 
 /* ---- helpers for operators ---- */
+/* The snapshot's answer to a selector of the tree, or NULL when it was not asked for. */
+const struct source_result *eval_selected(const struct eval *ev, const struct expr *selector);
+/* Labels of absent() and absent_over_time() over `arg`: the names that are matched once and by equality. */
+void absent_labels(struct eval *ev, const struct expr *arg, struct labels *ret);
 double *value_array(struct eval *ev, uint32_t n);        /* n doubles, uninitialised; NULL at the limit */
 double *value_array_absent(struct eval *ev, uint32_t n); /* all VALUE_ABSENT */
 /* Labels without __name__ when drop_name (delayed removal settled). */

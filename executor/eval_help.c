@@ -1,0 +1,190 @@
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "executor/eval.h"
+
+/* A query over a million series must not carry a million notes. */
+enum { NOTES_MAX = 1000 };
+
+static void note_add(struct notes *n, struct str **list, uint32_t *list_n, size_t *cap, const char *format,
+                     va_list args)
+{
+    char text[1024];
+    int length = vsnprintf(text, sizeof text, format, args);
+    if (length < 0)
+        return;
+    size_t bytes = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
+    if (*list_n == NOTES_MAX)
+        return;
+    for (uint32_t i = 0; i < *list_n; i++) {
+        if (str_eq((*list)[i], (struct str){text, bytes}))
+            return;
+    }
+    struct str *grown = arena_grow(n->arena, *list, cap, *list_n + 1, sizeof **list);
+    char *copy = arena_strndup(n->arena, text, bytes);
+    if (!grown || !copy)
+        return;
+    *list = grown;
+    grown[(*list_n)++] = (struct str){copy, bytes};
+}
+
+void notes_warn(struct notes *n, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    note_add(n, &n->warnings, &n->warnings_n, &n->warnings_cap, format, args);
+    va_end(args);
+}
+
+void notes_info(struct notes *n, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    note_add(n, &n->infos, &n->infos_n, &n->infos_cap, format, args);
+    va_end(args);
+}
+
+struct str eval_place(const struct eval *ev, uint32_t byte, char ret[EVAL_PLACE_MAX])
+{
+    if (!ev->text)
+        return (struct str){"", 0};
+    uint32_t line = 1, column = 1;
+    for (uint32_t i = 0; i < byte && ev->text[i]; i++) {
+        if (ev->text[i] == '\n') {
+            line++;
+            column = 1;
+        } else {
+            column++;
+        }
+    }
+    int n = snprintf(ret, EVAL_PLACE_MAX, " (%u:%u)", line, column);
+    return (struct str){ret, (size_t)n};
+}
+
+int eval_check(struct eval *ev, uint64_t more_samples, struct err *e)
+{
+    ev->samples_n += more_samples;
+    if (ev->limits->samples_max && ev->samples_n > ev->limits->samples_max)
+        return err_set(e, ERR_LIMIT,
+                       "query processing would load too many samples into memory in query execution: more than %llu; "
+                       "ask for less time or fewer series",
+                       (unsigned long long)ev->limits->samples_max);
+    if (ev->canceled && atomic_load_explicit(ev->canceled, memory_order_relaxed))
+        return err_set(e, ERR_CANCELED, "query was canceled in expression evaluation");
+    if (ev->limits->deadline_ns && clock_monotonic_ns() >= ev->limits->deadline_ns)
+        return err_set(e, ERR_TIMEOUT, "query timed out in expression evaluation");
+    return arena_check(ev->arena, "query", e);
+}
+
+const struct source_result *eval_selected(const struct eval *ev, const struct expr *selector)
+{
+    uint32_t low = 0, high = ev->selectors_n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if ((uintptr_t)ev->selectors[middle] < (uintptr_t)selector)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < ev->selectors_n && ev->selectors[low] == selector ? &ev->results[low] : NULL;
+}
+
+double *value_array(struct eval *ev, uint32_t n)
+{
+    return ARENA_ARRAY(ev->arena, double, n);
+}
+
+double *value_array_absent(struct eval *ev, uint32_t n)
+{
+    double *v = value_array(ev, n), absent = float_stale();
+    for (uint32_t i = 0; v && i < n; i++)
+        memcpy(&v[i], &absent, sizeof absent);
+    return v;
+}
+
+void series_settle_name(struct eval *ev, struct vec_series *s)
+{
+    if (!s->drop_name)
+        return;
+    struct labels without;
+    labels_drop_name(&s->labels, ev->arena, &without);
+    s->labels = without;
+    s->drop_name = false;
+}
+
+void absent_labels(struct eval *ev, const struct expr *arg, struct labels *ret)
+{
+    *ret = (struct labels){0};
+    const struct expr *selector = expr_unwrap(arg);
+    if (selector->kind != EXPR_SELECTOR || selector->matchers_n == 0)
+        return;
+    const struct matcher *m = selector->matchers;
+    struct label *v = ARENA_ARRAY(ev->arena, struct label, selector->matchers_n);
+    uint32_t n = 0;
+    if (!v)
+        return;
+    /* Matchers are sorted by name: a name that is matched more than once says nothing certain. */
+    for (uint32_t i = 0; i < selector->matchers_n; i++) {
+        bool alone = (i == 0 || !str_eq(m[i - 1].name, m[i].name)) &&
+                     (i + 1 == selector->matchers_n || !str_eq(m[i + 1].name, m[i].name));
+        if (alone && m[i].op == MATCH_EQ && m[i].value.n && !str_eq(m[i].name, STR(LABEL_NAME)))
+            v[n++] = (struct label){m[i].name, m[i].value};
+    }
+    *ret = (struct labels){v, n};
+}
+
+struct equal_labels {
+    const struct vec_series *series;
+    const struct labels *labels;
+};
+
+static bool same_labels(const void *ctx, uint32_t i)
+{
+    const struct equal_labels *c = ctx;
+    return labels_eq(&c->series[i].labels, c->labels);
+}
+
+static uint64_t hash_of(const void *ctx, uint32_t i)
+{
+    const struct equal_labels *c = ctx;
+    return labels_hash(&c->series[i].labels, map_seed());
+}
+
+/* The points of `from` go into `into`. False when both have one at the same time. */
+static bool join_points(struct vec_series *into, const struct vec_series *from, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (value_absent(from->v[i]))
+            continue;
+        if (!value_absent(into->v[i]))
+            return false;
+        into->v[i] = from->v[i];
+    }
+    return true;
+}
+
+int value_merge_duplicates(struct eval *ev, struct value *v, const struct times *t, struct err *e)
+{
+    struct map index;
+    map_init(&index);
+    uint32_t kept = 0;
+    int code = 0;
+    for (uint32_t i = 0; i < v->series_n && code == 0; i++) {
+        struct equal_labels c = {v->series, &v->series[i].labels};
+        uint64_t hash = labels_hash(c.labels, map_seed());
+        int64_t before = map_find(&index, hash, same_labels, &c);
+        if (before < 0) {
+            v->series[kept] = v->series[i];
+            map_add(&index, hash, kept++, hash_of, &c);
+        } else if (!join_points(&v->series[before], &v->series[i], t->n)) {
+            code = err_set(e, ERR_EXECUTION, "vector cannot contain metrics with the same labelset");
+        }
+        if (code == 0 && (i & 1023) == 1023)
+            code = eval_check(ev, 0, e);
+    }
+    map_done(&index);
+    if (code == 0)
+        v->series_n = kept;
+    return code;
+}
