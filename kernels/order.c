@@ -1,0 +1,116 @@
+/*
+ * Sorting without unpredictable branches: runs of eight by a sorting network, then merges that choose with conditional
+ * moves. Two equal runs merge from both ends at once, which needs no bounds and keeps two independent chains in flight.
+ */
+#include "kernels/order.h"
+
+enum { RUN = 8 };
+
+static inline void exchange(uint64_t *a, uint64_t *b)
+{
+    uint64_t x = *a, y = *b;
+    *a = x < y ? x : y;
+    *b = x < y ? y : x;
+}
+
+/* The 19-comparator network for eight (Knuth, The Art of Computer Programming 3, 5.3.4). */
+static void sort8(uint64_t *v)
+{
+    uint64_t a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7];
+    exchange(&a, &c), exchange(&b, &d), exchange(&e, &g), exchange(&f, &h);
+    exchange(&a, &e), exchange(&b, &f), exchange(&c, &g), exchange(&d, &h);
+    exchange(&a, &b), exchange(&c, &d), exchange(&e, &f), exchange(&g, &h);
+    exchange(&c, &e), exchange(&d, &f);
+    exchange(&b, &e), exchange(&d, &g);
+    exchange(&b, &c), exchange(&d, &e), exchange(&f, &g);
+    v[0] = a, v[1] = b, v[2] = c, v[3] = d, v[4] = e, v[5] = f, v[6] = g, v[7] = h;
+}
+
+static void sort_few(uint64_t *v, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        uint64_t x = v[i];
+        size_t j = i;
+        for (; j > 0 && v[j - 1] > x; j--)
+            v[j] = v[j - 1];
+        v[j] = x;
+    }
+}
+
+/* Two runs of n each: the smaller n leave from the front, the larger n from the back; neither side can run out. */
+static void merge_equal(uint64_t *restrict dst, const uint64_t *a, const uint64_t *b, size_t n)
+{
+    const uint64_t *a_last = a + n - 1, *b_last = b + n - 1;
+    uint64_t *last = dst + 2 * n - 1;
+    for (size_t i = 0; i < n; i++) {
+        size_t from_a = *a <= *b;
+        *dst++ = from_a ? *a : *b;
+        a += from_a;
+        b += 1 - from_a;
+        size_t last_a = *a_last > *b_last;
+        *last-- = last_a ? *a_last : *b_last;
+        a_last -= last_a;
+        b_last -= 1 - last_a;
+    }
+}
+
+void order_merge(uint64_t *dst, const uint64_t *a, size_t a_n, const uint64_t *b, size_t b_n)
+{
+    if (a_n == b_n && a_n > 0) {
+        merge_equal(dst, a, b, a_n);
+        return;
+    }
+    const uint64_t *a_end = a + a_n, *b_end = b + b_n;
+    while (a < a_end && b < b_end) {
+        size_t from_a = *a <= *b;
+        *dst++ = from_a ? *a : *b;
+        a += from_a;
+        b += 1 - from_a;
+    }
+    if (a < a_end)
+        memcpy(dst, a, (size_t)(a_end - a) * sizeof *dst);
+    else if (b < b_end)
+        memcpy(dst, b, (size_t)(b_end - b) * sizeof *dst);
+}
+
+void order_sort(uint64_t *v, size_t n, uint64_t *tmp)
+{
+    size_t full = n / RUN * RUN;
+    for (size_t i = 0; i < full; i += RUN)
+        sort8(v + i);
+    sort_few(v + full, n - full);
+    uint64_t *from = v, *to = tmp;
+    for (size_t run = RUN; run < n; run *= 2) {
+        for (size_t i = 0; i < n; i += 2 * run) {
+            size_t a_n = run < n - i ? run : n - i;
+            size_t b_n = n - i - a_n < run ? n - i - a_n : run;
+            order_merge(to + i, from + i, a_n, from + i + a_n, b_n);
+        }
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != v)
+        memcpy(v, from, n * sizeof *v);
+}
+
+void order_merge_runs(uint64_t *v, uint64_t *ends, uint32_t k, uint64_t *tmp)
+{
+    uint64_t n = k > 0 ? ends[k - 1] : 0, *from = v, *to = tmp;
+    while (k > 1) {
+        uint32_t left = 0;
+        uint64_t start = 0;
+        for (uint32_t i = 0; i < k; i += 2) {
+            uint64_t middle = ends[i], end = i + 1 < k ? ends[i + 1] : middle;
+            order_merge(to + start, from + start, middle - start, from + middle, end - middle);
+            ends[left++] = end;
+            start = end;
+        }
+        k = left;
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != v)
+        memcpy(v, from, n * sizeof *v);
+}

@@ -1,0 +1,63 @@
+/*
+ * Samples as integers that sort largest first, and the one sort of the quantile families.
+ *
+ * A quantile pane keeps its samples largest first, so that high quantiles touch only its head. `order_key` maps a
+ * double to an unsigned integer whose rising order is that order: +Inf, ..., +0, -0, ..., -Inf, and NaN last, which is
+ * where Prometheus' quantile puts it when it sorts upwards. The map is one to one but for NaNs, which all become the
+ * one NaN. Integer keys make every comparison a total order, so equal multisets always give equal bytes.
+ */
+#ifndef KERNELS_ORDER_H
+#define KERNELS_ORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/bits.h"
+
+#define ORDER_NAN UINT64_MAX /* the key of NaN */
+
+static inline uint64_t order_key_of_bits(uint64_t b)
+{
+    uint64_t key = (uint64_t)((int64_t)~b >> 63) >> 1; /* ones below the sign for positive values */
+    key ^= b;
+    return (b << 1) > UINT64_C(0xffe0000000000000) ? ORDER_NAN : key;
+}
+static inline uint64_t order_key(double v)
+{
+    return order_key_of_bits(bits_of_f64(v));
+}
+/* The key of the double stored at p, any alignment. */
+static inline uint64_t order_key_at(const uint8_t *p)
+{
+    return order_key_of_bits(bits_load_u64(p));
+}
+static inline double order_value(uint64_t key)
+{
+    if (key == ORDER_NAN)
+        return bits_to_f64(BITS_NAN);
+    return bits_to_f64(key ^ ((uint64_t)((int64_t)~key >> 63) >> 1));
+}
+
+/* Widens [*min, *max] (NaN both: nothing yet) by v, if it is not NaN; -0 lies below +0. */
+static inline void order_widen(double *min, double *max, double v)
+{
+    uint64_t key = order_key(v), min_key = order_key(*min);
+    if (key == ORDER_NAN)
+        return;
+    if (min_key == ORDER_NAN || key > min_key)
+        *min = v;
+    if (key < order_key(*max))
+        *max = v;
+}
+
+/* Sorts v[0..n) upwards; tmp has room for n. The result is in v. */
+void order_sort(uint64_t *v, size_t n, uint64_t *tmp);
+
+/* Merges sorted a[0..a_n) and b[0..b_n) into dst, which overlaps neither. */
+void order_merge(uint64_t *dst, const uint64_t *a, size_t a_n, const uint64_t *b, size_t b_n);
+
+/* Merges the k sorted runs that lie one after the other in v, run i ending before ends[i] (ends is used up); tmp has
+ * room for ends[k-1]. The result is in v. */
+void order_merge_runs(uint64_t *v, uint64_t *ends, uint32_t k, uint64_t *tmp);
+
+#endif

@@ -1,0 +1,294 @@
+#include "kernels/qpane.h"
+
+#include <math.h>
+
+#include "kernels/bits.h"
+#include "kernels/frame.h"
+#include "kernels/order.h"
+
+enum { TINY_MAX_N = 24, TINY_E_MAX = 7, TINY_NEGATIVE = 0x80, FRAME_MAX_HEAD = 10 };
+#define TINY_Y_MAX (UINT64_C(1) << 53)
+
+static const double POWER_OF_10[TINY_E_MAX + 1] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
+
+size_t qpane_write_scratch(uint64_t n)
+{
+    uint32_t frame_n = n < FRAME_MAX_N ? (uint32_t)n : FRAME_MAX_N;
+    return frame_n * sizeof(double) + frame_bound(frame_n) + frame_scratch(frame_n) + 64;
+}
+
+/* y with y / 10^e the same bits as v, |y| <= 2^53? */
+static bool tiny_scale(double v, unsigned e, int64_t *ret_y)
+{
+    double scaled = v * POWER_OF_10[e];
+    if (!(fabs(scaled) <= (double)TINY_Y_MAX))
+        return false;
+    *ret_y = (int64_t)rint(scaled);
+    return bits_of_f64((double)*ret_y / POWER_OF_10[e]) == bits_of_f64(v); /* -0 becomes 0 and is refused */
+}
+
+/* Bytes of the tiny form in dst[0..cap), or 0 if it does not fit or cannot hold these samples. */
+static size_t tiny_write(uint8_t *dst, size_t cap, const uint64_t *keys, uint32_t n)
+{
+    int64_t y[TINY_MAX_N];
+    unsigned e = 0;
+    for (uint32_t i = 0; i < n;) {
+        double v = order_value(keys[i]);
+        if (tiny_scale(v, e, &y[i])) {
+            i++;
+            continue;
+        }
+        if (++e > TINY_E_MAX)
+            return 0;
+        i = 0; /* earlier samples may have no exact form at this scale */
+    }
+    uint8_t bytes[1 + 10 * TINY_MAX_N], *p = bytes;
+    *p++ = (uint8_t)(QPANE_TINY | e << 4 | (y[0] < 0 ? TINY_NEGATIVE : 0));
+    p = bits_put_varint(p, (uint64_t)(y[0] < 0 ? -y[0] : y[0]));
+    for (uint32_t i = 1; i < n; i++)
+        p = bits_put_varint(p, (uint64_t)(y[i - 1] - y[i]));
+    size_t size = (size_t)(p - bytes);
+    if (size > cap)
+        return 0;
+    memcpy(dst, bytes, size);
+    return size;
+}
+
+/* Bytes of the frame form in dst[0..cap), or 0 if it needs more than cap. */
+static size_t frame_write(uint8_t *dst, size_t cap, const uint64_t *keys, uint64_t n, void *scratch)
+{
+    uint32_t most = n < FRAME_MAX_N ? (uint32_t)n : FRAME_MAX_N;
+    size_t bound = frame_bound(most);
+    double *values = scratch;
+    uint8_t *frame = (uint8_t *)(values + most);
+    void *rest = frame + (bound + 15) / 16 * 16 + (most % 2 ? 8 : 0);
+    uint8_t head[1 + FRAME_MAX_HEAD];
+    head[0] = QPANE_FRAME;
+    size_t size = (size_t)(bits_put_varint(head + 1, n) - head);
+    if (size > cap)
+        return 0;
+    memcpy(dst, head, size);
+    for (uint64_t done = 0; done < n; done += FRAME_MAX_N) {
+        uint32_t part = n - done < FRAME_MAX_N ? (uint32_t)(n - done) : FRAME_MAX_N;
+        for (uint32_t i = 0; i < part; i++)
+            values[i] = order_value(keys[done + i]);
+        size_t took = frame_encode_f64(frame, bound, values, part, rest);
+        if (took == 0 || took > cap - size)
+            return 0;
+        memcpy(dst + size, frame, took);
+        size += took;
+    }
+    return size;
+}
+
+int qpane_write(uint8_t *dst, size_t cap, size_t *ret_size, const uint64_t *keys, uint64_t n, void *scratch)
+{
+    bool nonfinite = !bits_is_finite(order_value(keys[0])) || !bits_is_finite(order_value(keys[n - 1]));
+    size_t plain = 1 + (size_t)n * 8, size = 0;
+    size_t limit = cap < plain - 1 ? cap : plain - 1; /* a packed form must be smaller than the plain one */
+    uint8_t tiny[1 + 10 * TINY_MAX_N];
+    size_t tiny_size = n <= TINY_MAX_N ? tiny_write(tiny, sizeof tiny, keys, (uint32_t)n) : 0;
+    if (tiny_size >= plain)
+        tiny_size = 0;
+    if (tiny_size > 0 && limit >= tiny_size)
+        limit = tiny_size;
+    size = frame_write(dst, limit, keys, n, scratch);
+    if (tiny_size > 0 && (size == 0 || tiny_size < size)) {
+        if (tiny_size > cap)
+            return SKETCH_NO_ROOM;
+        memcpy(dst, tiny, tiny_size);
+        size = tiny_size;
+    }
+    if (size == 0) {
+        if (plain > cap)
+            return SKETCH_NO_ROOM;
+        dst[0] = QPANE_DOUBLES;
+        for (uint64_t i = 0; i < n; i++)
+            bits_store_f64(dst + 1 + i * 8, order_value(keys[i]));
+        size = plain;
+    }
+    if (nonfinite)
+        dst[0] |= QPANE_NONFINITE;
+    *ret_size = size;
+    return SKETCH_OK;
+}
+
+static uint64_t tiny_count(const uint8_t *bytes, size_t size)
+{
+    uint64_t n = 0;
+    for (size_t i = 1; i < size; i++)
+        n += bytes[i] < 128;
+    return n;
+}
+
+uint64_t qpane_count(const uint8_t *bytes, size_t size)
+{
+    uint64_t n = 0;
+    if (size == 0)
+        return 0;
+    switch (bytes[0] & QPANE_FORM_MASK) {
+    case QPANE_DOUBLES:
+        return (size - 1) / 8;
+    case QPANE_FRAME:
+        return bits_get_varint(bytes + 1, bytes + size, &n) ? n : 0;
+    case QPANE_TINY:
+        return tiny_count(bytes, size);
+    default:
+        return 0;
+    }
+}
+
+bool qpane_nonfinite(const uint8_t *bytes)
+{
+    return bytes[0] & QPANE_NONFINITE;
+}
+
+/* Samples decoded to out[0..n), or false. */
+static bool tiny_read(const uint8_t *bytes, size_t size, uint64_t n, double *out)
+{
+    const uint8_t *p = bytes + 1, *end = bytes + size;
+    double scale = POWER_OF_10[bytes[0] >> 4 & TINY_E_MAX];
+    int64_t y = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t step;
+        p = bits_get_varint(p, end, &step);
+        if (!p || step > 2 * TINY_Y_MAX)
+            return false;
+        if (i == 0)
+            y = bytes[0] & TINY_NEGATIVE ? -(int64_t)step : (int64_t)step;
+        else
+            y -= (int64_t)step;
+        if (y > (int64_t)TINY_Y_MAX || y < -(int64_t)TINY_Y_MAX)
+            return false;
+        out[i] = (double)y / scale;
+    }
+    return p == end;
+}
+
+static bool frames_read(const uint8_t *bytes, size_t size, uint64_t n, double *out)
+{
+    const uint8_t *end = bytes + size, *p = bits_get_varint(bytes + 1, end, &n);
+    for (uint64_t done = 0; p && done < n; done += FRAME_MAX_N) {
+        uint32_t part = n - done < FRAME_MAX_N ? (uint32_t)(n - done) : FRAME_MAX_N;
+        size_t took = frame_decode_f64(p, (size_t)(end - p), part, out + done);
+        p = took > 0 ? p + took : NULL;
+    }
+    return p == end;
+}
+
+uint64_t qpane_open(const uint8_t *bytes, size_t size, double *out, struct select_run *ret)
+{
+    uint64_t n = qpane_count(bytes, size);
+    if (n == 0 || n > UINT32_MAX)
+        return 0;
+    *ret = (struct select_run){.bytes = bytes + 1, .weight = 1, .n = (uint32_t)n};
+    int form = bytes[0] & QPANE_FORM_MASK;
+    if (form == QPANE_DOUBLES)
+        return n;
+    bool ok = form == QPANE_TINY ? tiny_read(bytes, size, n, out) : frames_read(bytes, size, n, out);
+    ret->bytes = (const uint8_t *)out;
+    return ok ? n : 0;
+}
+
+/* Largest first and one NaN only? *last carries the key before v[0] from frame to frame. */
+static bool sorted(const uint8_t *v, uint64_t n, uint64_t *last)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t bits = bits_load_u64(v + i * 8), key = order_key_of_bits(bits);
+        if (key < *last || (key == ORDER_NAN && bits != BITS_NAN))
+            return false;
+        *last = key;
+    }
+    return true;
+}
+
+static int refuse(const char **reason, const char *text)
+{
+    *reason = text;
+    return SKETCH_CORRUPT;
+}
+
+int qpane_validate(const uint8_t *bytes, size_t size, uint64_t n_max, const char **reason)
+{
+    if (size < 2)
+        return refuse(reason, "a quantile pane has at least two bytes");
+    int form = bytes[0] & QPANE_FORM_MASK;
+    uint64_t n = qpane_count(bytes, size), last = 0;
+    if (form > QPANE_TINY || (form != QPANE_TINY && bytes[0] >> 4 != 0))
+        return refuse(reason, "unknown form of a quantile pane");
+    if (n == 0 || n > n_max || n > UINT32_MAX)
+        return refuse(reason, "a quantile pane's sample count is out of range");
+    double first_v, part[FRAME_MAX_N + FRAME_SLACK];
+    if (form == QPANE_DOUBLES) {
+        if ((size - 1) % 8 != 0)
+            return refuse(reason, "a quantile pane's doubles are cut short");
+        first_v = bits_load_f64(bytes + 1);
+        if (!sorted(bytes + 1, n, &last))
+            return refuse(reason, "a quantile pane is not sorted largest first");
+    } else if (form == QPANE_TINY) {
+        if (n > TINY_MAX_N || !tiny_read(bytes, size, n, part))
+            return refuse(reason, "a tiny quantile pane is malformed");
+        first_v = part[0];
+        if ((bytes[0] & TINY_NEGATIVE && !(first_v < 0)) || !sorted((const uint8_t *)part, n, &last))
+            return refuse(reason, "a tiny quantile pane is malformed");
+    } else {
+        const uint8_t *end = bytes + size, *p = bits_get_varint(bytes + 1, end, &n);
+        first_v = 0;
+        for (uint64_t done = 0; done < n; done += FRAME_MAX_N) {
+            uint32_t count = n - done < FRAME_MAX_N ? (uint32_t)(n - done) : FRAME_MAX_N;
+            size_t took = frame_decode_f64(p, (size_t)(end - p), count, part);
+            if (took == 0 || !sorted((const uint8_t *)part, count, &last))
+                return refuse(reason, "a quantile pane's frame is malformed or not sorted");
+            first_v = done == 0 ? part[0] : first_v;
+            p += took;
+        }
+        if (p != end)
+            return refuse(reason, "bytes follow a quantile pane's last frame");
+    }
+    bool nonfinite = !bits_is_finite(first_v) || !bits_is_finite(order_value(last));
+    if (nonfinite != qpane_nonfinite(bytes))
+        return refuse(reason, "a quantile pane's flag of non-finite samples is wrong");
+    return SKETCH_OK;
+}
+
+void qpane_extremes(const struct select_run *run, double *min, double *max)
+{
+    order_widen(min, max, bits_load_f64(run->bytes));
+    uint32_t n = run->n;
+    while (n > 1 && order_key_at(run->bytes + (size_t)(n - 1) * 8) == ORDER_NAN)
+        n--;
+    order_widen(min, max, bits_load_f64(run->bytes + (size_t)(n - 1) * 8));
+}
+
+/* Prometheus' quantile over the sorted union. */
+static double interpolate(struct select_run *runs, uint32_t runs_n, uint64_t total, double q)
+{
+    struct select_place at = select_interpolated(q, total);
+    double low, high;
+    select_pair(runs, runs_n, total, at.rank, &low, &high);
+    return bits_one_nan(low * (1 - at.high_weight) + high * at.high_weight);
+}
+
+int qpane_read(struct select_run *runs, uint32_t runs_n, enum statistic statistic, double q, double *ret)
+{
+    uint64_t total = select_total(runs, runs_n);
+    if (total == 0)
+        return SKETCH_NONE;
+    if (statistic == STATISTIC_COUNT) {
+        *ret = (double)total;
+        return SKETCH_OK;
+    }
+    if (statistic != STATISTIC_QUANTILE && statistic != STATISTIC_QUANTILE_RANK)
+        return SKETCH_BAD_DATA;
+    if (q != q) {
+        *ret = bits_to_f64(BITS_NAN);
+    } else if (q < 0 || q > 1) {
+        *ret = q < 0 ? -INFINITY : INFINITY;
+    } else if (statistic == STATISTIC_QUANTILE) {
+        *ret = interpolate(runs, runs_n, total, q);
+    } else {
+        double high;
+        select_pair(runs, runs_n, total, select_inclusive_rank(q, total), ret, &high);
+    }
+    return SKETCH_OK;
+}

@@ -1,0 +1,255 @@
+#include "kernels/select.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kernels/order.h"
+
+enum {
+    WALK_MAX = 192,  /* pops that a walk from the top may cost */
+    FINISH_MAX = 40, /* candidates that are sorted at once */
+    PIVOTS = 9,      /* runs asked for a pivot */
+    FAST_ROUNDS = 24 /* after so many, pivots come from the heaviest window's middle */
+};
+
+/* Within this file places count from the top: place 0 is the largest sample, keys rise with the place. */
+struct pair {
+    uint64_t first, second; /* keys at a place and at the next */
+};
+
+struct candidate {
+    uint64_t key, weight;
+};
+
+static inline uint64_t key_at(const struct select_run *r, uint32_t i)
+{
+    return order_key_at(r->bytes + (size_t)i * 8);
+}
+
+uint64_t select_total(const struct select_run *runs, uint32_t runs_n)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < runs_n; i++)
+        total += runs[i].n * runs[i].weight;
+    return total;
+}
+
+/* First index in [lo, hi) whose key is >= key (or > key, if after), else hi. */
+static uint32_t bound(const struct select_run *r, uint32_t lo, uint32_t hi, uint64_t key, bool after)
+{
+    uint32_t n = hi - lo;
+    while (n > 0) {
+        uint32_t half = n / 2;
+        uint64_t x = key_at(r, lo + half);
+        bool right = after ? x <= key : x < key;
+        lo = right ? lo + half + 1 : lo;
+        n = right ? n - half - 1 : half;
+    }
+    return lo;
+}
+
+/* Restores the heap below i; the run with the smallest key at its lo is the root. Exhausted runs have left already. */
+static void sift(struct select_run *runs, uint32_t n, uint32_t i)
+{
+    struct select_run r = runs[i];
+    uint64_t key = key_at(&r, r.lo);
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= n)
+            break;
+        uint64_t child_key = key_at(&runs[child], runs[child].lo);
+        if (child + 1 < n) {
+            uint64_t other = key_at(&runs[child + 1], runs[child + 1].lo);
+            child += other < child_key;
+            child_key = other < child_key ? other : child_key;
+        }
+        if (key <= child_key)
+            break;
+        runs[i] = runs[child];
+        i = child;
+    }
+    runs[i] = r;
+}
+
+static struct pair walk(struct select_run *runs, uint32_t runs_n, uint64_t place)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < runs_n; i++)
+        if (runs[i].n > 0) {
+            struct select_run swap = runs[n];
+            runs[n] = runs[i];
+            runs[i] = swap;
+            runs[n++].lo = 0;
+        }
+    for (uint32_t i = n / 2; i-- > 0;)
+        sift(runs, n, i);
+    struct pair p = {0, 0};
+    bool have_first = false;
+    for (uint64_t passed = 0; n > 0;) {
+        uint64_t key = key_at(&runs[0], runs[0].lo);
+        passed += runs[0].weight;
+        if (!have_first && passed > place) {
+            p.first = p.second = key;
+            have_first = true;
+        }
+        if (passed > place + 1) {
+            p.second = key;
+            break;
+        }
+        if (++runs[0].lo == runs[0].n) {
+            struct select_run swap = runs[--n];
+            runs[n] = runs[0];
+            runs[0] = swap;
+        }
+        if (n > 0)
+            sift(runs, n, 0);
+    }
+    return p;
+}
+
+static void sort_candidates(struct candidate *c, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        struct candidate x = c[i];
+        uint32_t j = i;
+        for (; j > 0 && c[j - 1].key > x.key; j--)
+            c[j] = c[j - 1];
+        c[j] = x;
+    }
+}
+
+/* A key near the wanted place: the middle one of what some windows hold at that share of their length. */
+static uint64_t choose_pivot(const struct select_run *runs, uint32_t runs_n, double share, bool slow)
+{
+    struct candidate c[PIVOTS];
+    if (slow) {
+        const struct select_run *best = &runs[0];
+        for (uint32_t i = 1; i < runs_n; i++)
+            if ((runs[i].hi - runs[i].lo) * runs[i].weight > (best->hi - best->lo) * best->weight)
+                best = &runs[i];
+        return key_at(best, best->lo + (best->hi - best->lo) / 2);
+    }
+    uint32_t n = 0, step = runs_n > PIVOTS ? runs_n / PIVOTS : 1;
+    for (uint32_t start = 0; start < step && n < PIVOTS; start++)
+        for (uint32_t i = start; i < runs_n && n < PIVOTS; i += step) {
+            const struct select_run *r = &runs[i];
+            uint32_t width = r->hi - r->lo;
+            if (width == 0)
+                continue;
+            uint32_t at = (uint32_t)(share * width);
+            c[n++].key = key_at(r, r->lo + (at < width ? at : width - 1));
+        }
+    sort_candidates(c, n);
+    return c[n / 2].key;
+}
+
+/* The smallest key behind every window. */
+static uint64_t key_behind(const struct select_run *runs, uint32_t runs_n, uint64_t otherwise)
+{
+    uint64_t least = 0;
+    bool have = false;
+    for (uint32_t i = 0; i < runs_n; i++)
+        if (runs[i].hi < runs[i].n) {
+            uint64_t key = key_at(&runs[i], runs[i].hi);
+            least = have && least < key ? least : key;
+            have = true;
+        }
+    return have ? least : otherwise;
+}
+
+static struct pair finish(const struct select_run *runs, uint32_t runs_n, uint64_t place)
+{
+    struct candidate c[FINISH_MAX];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < runs_n; i++)
+        for (uint32_t j = runs[i].lo; j < runs[i].hi; j++)
+            c[n++] = (struct candidate){key_at(&runs[i], j), runs[i].weight};
+    sort_candidates(c, n);
+    uint32_t i = 0;
+    uint64_t passed = c[0].weight;
+    while (passed <= place)
+        passed += c[++i].weight;
+    struct pair p = {c[i].key, c[i].key};
+    if (passed <= place + 1)
+        p.second = i + 1 < n ? c[i + 1].key : key_behind(runs, runs_n, p.first);
+    return p;
+}
+
+/* `place` counts from the windows' first sample. Each round leaves the pivot itself out or answers with it. */
+static struct pair narrow(struct select_run *runs, uint32_t runs_n, uint64_t total, uint64_t place)
+{
+    uint64_t left_n = 0;
+    for (uint32_t i = 0; i < runs_n; i++) {
+        runs[i].lo = 0;
+        runs[i].hi = runs[i].n;
+        left_n += runs[i].n;
+    }
+    for (uint32_t round = 0; left_n > FINISH_MAX; round++) {
+        uint64_t pivot = choose_pivot(runs, runs_n, (double)place / (double)total, round >= FAST_ROUNDS);
+        uint64_t before = 0, upto = 0;
+        for (uint32_t i = 0; i < runs_n; i++)
+            before += (bound(&runs[i], runs[i].lo, runs[i].hi, pivot, false) - runs[i].lo) * runs[i].weight;
+        if (place < before) {
+            left_n = 0;
+            for (uint32_t i = 0; i < runs_n; i++) {
+                runs[i].hi = bound(&runs[i], runs[i].lo, runs[i].hi, pivot, false);
+                left_n += runs[i].hi - runs[i].lo;
+            }
+            total = before;
+            continue;
+        }
+        left_n = 0;
+        uint64_t after = 0;
+        for (uint32_t i = 0; i < runs_n; i++) {
+            uint32_t end = bound(&runs[i], runs[i].lo, runs[i].hi, pivot, true);
+            upto += (end - runs[i].lo) * runs[i].weight;
+            after += (runs[i].hi - end) * runs[i].weight;
+            left_n += runs[i].hi - end;
+            runs[i].lo = end;
+        }
+        if (place < upto) {
+            struct pair p = {pivot, pivot};
+            if (place + 1 >= upto) {
+                for (uint32_t i = 0; i < runs_n; i++)
+                    runs[i].hi = runs[i].lo;
+                p.second = key_behind(runs, runs_n, pivot);
+            }
+            return p;
+        }
+        place -= upto;
+        total = after;
+    }
+    return finish(runs, runs_n, place);
+}
+
+void select_pair(struct select_run *runs, uint32_t runs_n, uint64_t total, uint64_t rank, double *ret_low,
+                 double *ret_high)
+{
+    uint64_t low_place = total - 1 - rank;
+    uint64_t place = low_place == 0 ? 0 : low_place - 1; /* the upper neighbour comes first from the top */
+    uint64_t items = 0;
+    for (uint32_t i = 0; i < runs_n; i++)
+        items += runs[i].n;
+    bool near_top = (double)low_place * ((double)items / (double)total) <= WALK_MAX && low_place < total / 4;
+    struct pair p = near_top ? walk(runs, runs_n, place) : narrow(runs, runs_n, total, place);
+    *ret_high = order_value(p.first);
+    *ret_low = order_value(low_place == 0 ? p.first : p.second);
+}
+
+struct select_place select_interpolated(double q, uint64_t n)
+{
+    double rank = q * (double)(n - 1), low = floor(rank);
+    struct select_place p = {(uint64_t)low, rank - low};
+    if (p.rank >= n)
+        p = (struct select_place){n - 1, 0};
+    return p;
+}
+
+uint64_t select_inclusive_rank(double q, uint64_t n)
+{
+    double rank = ceil(q * (double)n);
+    if (!(rank > 1))
+        return 0;
+    return rank >= (double)n ? n - 1 : (uint64_t)rank - 1;
+}

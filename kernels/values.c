@@ -1,0 +1,124 @@
+/*
+ * VALUES: every sample of the window, for quantiles without error. A state is a quantile pane of form 0, 1 or 2
+ * (kernels/qpane.h), of 1 to UINT32_MAX samples:
+ *
+ *   form 0  0x00, f64 sample[n]                        largest first, NaN last
+ *   form 1  0x01, varint n, frames of 512 samples
+ *   form 2  0x02 | e << 4 | sign << 7, varint |y0|, varint steps downward       n <= 24
+ *
+ * (bit 3 of the first byte: a sample is NaN or infinite). Never above 1 + 8n bytes. The state of a union is the sorted
+ * concatenation, so any merge order and any split give the bytes of the single build. NaN and infinite samples are
+ * answered as Prometheus answers them, so `flags` reports nothing: bit 3 is for KLL, which shares these bytes.
+ */
+#include "kernels/carve.h"
+#include "kernels/families.h"
+#include "kernels/order.h"
+#include "kernels/qpane.h"
+
+static int values_check_params(const struct sketch_params *params, const char **reason)
+{
+    return SKETCH_OK;
+}
+
+static size_t values_size_bound(const struct sketch_params *params, uint64_t n)
+{
+    return 1 + (size_t)(n < UINT32_MAX ? n : UINT32_MAX) * 8;
+}
+
+/* build: keys, sort's other half; merge_k adds decoded samples and run ends; estimate: runs, decoded samples. */
+static size_t values_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k)
+{
+    return 2 * carve_size(n * 8) + carve_size(qpane_room(n) * 8) + carve_size(k * sizeof(uint64_t)) +
+           carve_size(k * sizeof(struct select_run)) + qpane_write_scratch(n);
+}
+
+static int values_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, int64_t end_ms,
+                        const int64_t *times_ms, const double *values, uint32_t n, uint64_t seed, void *scratch)
+{
+    if (n == 0)
+        return SKETCH_BAD_DATA;
+    uint8_t *rest = scratch;
+    uint64_t *keys = carve(&rest, (uint64_t)n * 8), *tmp = carve(&rest, (uint64_t)n * 8);
+    for (uint32_t i = 0; i < n; i++)
+        keys[i] = order_key(values[i]);
+    order_sort(keys, n, tmp);
+    return qpane_write(dst, cap, ret_size, keys, n, rest);
+}
+
+static int values_merge_k(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
+                          int64_t end_ms, const struct state_ref *src, uint32_t k, uint64_t seed, void *scratch)
+{
+    uint64_t n = 0, done = 0;
+    for (uint32_t i = 0; i < k; i++)
+        n += qpane_count(src[i].bytes, src[i].size);
+    if (n == 0 || n > UINT32_MAX)
+        return SKETCH_BAD_DATA;
+    uint8_t *rest = scratch;
+    uint64_t *keys = carve(&rest, n * 8), *tmp = carve(&rest, n * 8);
+    double *samples = carve(&rest, qpane_room(n) * 8);
+    uint64_t *ends = carve(&rest, k * sizeof *ends);
+    for (uint32_t i = 0; i < k; i++) {
+        struct select_run run;
+        if (qpane_open(src[i].bytes, src[i].size, samples, &run) == 0)
+            return SKETCH_CORRUPT;
+        for (uint32_t j = 0; j < run.n; j++)
+            keys[done++] = order_key_at(run.bytes + (size_t)j * 8);
+        ends[i] = done;
+    }
+    order_merge_runs(keys, ends, k, tmp);
+    return qpane_write(dst, cap, ret_size, keys, n, rest);
+}
+
+static int values_estimate(const struct state_ref *src, uint32_t k, const struct sketch_params *params,
+                           enum statistic statistic, const struct sketch_args *args, void *scratch, double *ret)
+{
+    uint8_t *rest = scratch;
+    struct select_run *runs = carve(&rest, k * sizeof *runs);
+    double *samples = (double *)(void *)rest;
+    for (uint32_t i = 0; i < k; i++) {
+        if (qpane_open(src[i].bytes, src[i].size, samples, &runs[i]) == 0)
+            return SKETCH_CORRUPT;
+        if (runs[i].bytes == (const uint8_t *)samples)
+            samples += runs[i].n;
+    }
+    if (statistic == STATISTIC_MIN || statistic == STATISTIC_MAX) {
+        double min = bits_to_f64(BITS_NAN), max = min;
+        for (uint32_t i = 0; i < k; i++)
+            qpane_extremes(&runs[i], &min, &max);
+        *ret = statistic == STATISTIC_MIN ? min : max;
+        return k == 0 ? SKETCH_NONE : SKETCH_OK;
+    }
+    return qpane_read(runs, k, statistic, args ? args->q : 0, ret);
+}
+
+static int values_validate(const uint8_t *bytes, size_t n, const struct sketch_params *params, const char **reason)
+{
+    return qpane_validate(bytes, n, UINT32_MAX, reason);
+}
+
+static uint32_t values_flags(const uint8_t *bytes, size_t n)
+{
+    return 0;
+}
+
+static const struct family_readout readouts[] = {
+    {STATISTIC_QUANTILE, MERGED_EXACT}, {STATISTIC_QUANTILE_RANK, MERGED_EXACT}, {STATISTIC_COUNT, MERGED_EXACT},
+    {STATISTIC_MIN, MERGED_EXACT},      {STATISTIC_MAX, MERGED_EXACT},
+};
+
+const struct family_info values_family = {
+    .family = FAMILY_VALUES,
+    .name = "values",
+    .merge = MERGE_DISJOINT,
+    .readouts = readouts,
+    .readouts_n = sizeof readouts / sizeof readouts[0],
+    .check_params = values_check_params,
+    .size_bound = values_size_bound,
+    .scratch_bound = values_scratch_bound,
+    .build = values_build,
+    .merge_k = values_merge_k,
+    .estimate = values_estimate,
+    .validate = values_validate,
+    .flags = values_flags,
+    .count = qpane_count,
+};
