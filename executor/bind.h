@@ -1,8 +1,8 @@
 /*
- * From a tree to plan nodes: the request's canonical text is a query of the plan -> that query's root; else the tree is
+ * From a tree to plan nodes. The request's canonical text is a query of the plan: that query's root. Else the tree is
  * lowered (plan/logical) and each site bound to a stored view that can answer it: same matchers, a readout for the
- * statistic, a guarantee that meets the accuracy asked; what is left becomes `raw` nodes. One result either way: a
- * small node array.
+ * statistic, a guarantee that meets the accuracy asked, panes that tile the windows of every evaluation time. What is
+ * left becomes `raw` nodes. One result either way: a small node array of the query half.
  */
 #ifndef EXECUTOR_BIND_H
 #define EXECUTOR_BIND_H
@@ -13,10 +13,15 @@ struct bound {
     const struct plan_node *nodes;
     const uint32_t *edges;
     uint32_t nodes_n, root;
-    const struct plan *plan; /* whose views PANE_READ nodes name */
+    const struct plan *plan; /* whose views PANE_READ nodes name; may be NULL */
     uint32_t query;          /* index in plan->queries, or PLAN_NONE */
 };
-int bind_query(const struct plan *plan, const struct expr *resolved, const struct query_options *o, struct arena *a,
-               struct bound *ret, struct err *e);
+
+/* `resolved` must outlive `ret`. plan may be NULL. Everything in `a`. */
+int bind_query(const struct plan *plan, const struct expr *resolved, const struct times *t,
+               const struct query_options *o, struct arena *a, struct bound *ret, struct err *e);
+
+/* What a readout of `statistic` from this view is guaranteed to, merged over panes; kind 0 when it is not to be had. */
+struct accuracy view_guarantee(const struct plan_view *v, enum statistic statistic);
 
 #endif

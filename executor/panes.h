@@ -1,22 +1,37 @@
 /*
- * Reading a site from panes: for each evaluation time the states of its window, states built on the spot for what no
- * pane serves (the still-growing pane, dirty series, ragged edges, missing windows), and one estimate over them,
- * without a merge.
+ * Reading a site from panes: for each evaluation time the states of its window and one estimate over them, without a
+ * merge. States come from the store or from early windows in memory; what no pane serves (the still-growing pane,
+ * missing windows, series with late samples) is built on the spot from raw, by the same kernel.
+ *
+ * Every window of every evaluation time must be whole panes: panes_aligned says so, and binding asks it first.
  */
 #ifndef EXECUTOR_PANES_H
 #define EXECUTOR_PANES_H
 
 #include "executor/bind.h"
 
-/* Evaluate ESTIMATE node `node` of `b` at `t`. `result` is the snapshot answer to its selector's request (windows
- * listed). */
 struct pane_site {
     const struct plan_view *view;
     struct site site;
-    const struct source_result *result;
-    uint32_t identity; /* index of the view in the request's identities */
+    const struct source_result *result; /* answer to panes_request */
+    uint64_t sketch_seed;               /* the plan's */
 };
+
+/* Do this view's panes tile the site's window at every time of `t`? */
+bool panes_aligned(const struct grid *panes, const struct site *site, const struct times *t);
+/* What the snapshot must hold for the site: its selector's series, and windows of `view`. */
+void panes_request(const struct plan_view *view, const struct site *site, const struct times *t,
+                   struct source_request *ret);
+
+struct pane_counts {
+    uint32_t sources; /* enum answer_source bits */
+    uint64_t states_n;
+};
+/*
+ * The site's vector at `t`. ERR_NOT_COVERED when these states cannot answer and raw must: non-finite samples or a
+ * collapsed sketch behind a quantile, or damage in a block (then also counted as mullion_pane_blocks_damaged_total).
+ */
 int panes_estimate(struct eval *ev, const struct pane_site *p, const struct times *t, struct value *ret,
-                   uint32_t *ret_sources, uint64_t *ret_states_n, struct err *e);
+                   struct pane_counts *counts, struct err *e);
 
 #endif

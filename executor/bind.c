@@ -1,0 +1,234 @@
+#include "executor/bind.h"
+
+#include "executor/panes.h"
+#include "promql/print.h"
+
+struct binder {
+    const struct plan *plan;
+    const struct times *times;
+    struct accuracy want;
+    struct arena *arena;
+    const struct logical *logical;
+    uint32_t *view_of; /* [logical nodes]: the view bound to a site, or PLAN_NONE */
+    bool *binds_below; /* [logical nodes]: it or a node below reads panes */
+    uint32_t *made;    /* [logical nodes]: plan node, or PLAN_NONE */
+    struct plan_node *nodes;
+    uint32_t *edges;
+    uint32_t nodes_n, edges_n;
+    size_t nodes_cap, edges_cap;
+};
+
+struct accuracy view_guarantee(const struct plan_view *v, enum statistic statistic)
+{
+    const struct family_info *f = family_get(v->family);
+    const struct family_readout *readout = f ? family_readout(f, statistic) : NULL;
+    struct accuracy none = {0}, exact = {.kind = ACCURACY_EXACT};
+    if (!readout || readout->merged == MERGED_APPROXIMATE)
+        return none;
+    bool quantile = statistic == STATISTIC_QUANTILE || statistic == STATISTIC_QUANTILE_RANK;
+    if (v->family == FAMILY_KLL && quantile)
+        return (struct accuracy){ACCURACY_RANK, kll_rank_error(v->params.k), 0.01};
+    if (v->family == FAMILY_DDSKETCH && quantile)
+        return (struct accuracy){ACCURACY_RELATIVE, v->params.alpha, 0};
+    if (v->family == FAMILY_HLL)
+        return (struct accuracy){ACCURACY_CARDINALITY, hll_standard_error(v->params.p), 0.32};
+    return exact;
+}
+
+static bool same_matchers(const struct matcher *a, uint32_t a_n, const struct matcher *b, uint32_t b_n)
+{
+    if (a_n != b_n)
+        return false;
+    for (uint32_t i = 0; i < a_n; i++)
+        if (a[i].op != b[i].op || !str_eq(a[i].name, b[i].name) || !str_eq(a[i].value, b[i].value))
+            return false;
+    return true;
+}
+
+static bool view_serves(const struct binder *b, const struct plan_view *v, const struct site *site,
+                        const struct accuracy *want)
+{
+    const struct plan_source *source = &b->plan->sources[v->source];
+    if (v->when != WHEN_INGESTION || !v->per_series)
+        return false;
+    if (!same_matchers(source->matchers, source->matchers_n, site->selector->matchers, site->selector->matchers_n))
+        return false;
+    struct accuracy have = view_guarantee(v, site->statistic);
+    return have.kind && accuracy_meets(&have, want) && panes_aligned(&v->panes, site, b->times);
+}
+
+/* Of the views that serve, the one with the fewest panes to read: the widest; the first of equals. */
+static uint32_t view_for(const struct binder *b, const struct site *site, const struct accuracy *want)
+{
+    uint32_t best = PLAN_NONE;
+    for (uint32_t i = 0; i < b->plan->views_n; i++) {
+        if (!view_serves(b, &b->plan->views[i], site, want))
+            continue;
+        if (best == PLAN_NONE || b->plan->views[i].panes.step_ms > b->plan->views[best].panes.step_ms)
+            best = i;
+    }
+    return best;
+}
+
+static uint32_t add_node(struct binder *b, const struct plan_node *node)
+{
+    b->nodes = arena_grow(b->arena, b->nodes, &b->nodes_cap, b->nodes_n + 1u, sizeof *b->nodes);
+    if (!b->nodes)
+        return PLAN_NONE;
+    b->nodes[b->nodes_n] = *node;
+    return b->nodes_n++;
+}
+
+static uint32_t add_edges(struct binder *b, const uint32_t *in, uint32_t n)
+{
+    b->edges = arena_grow(b->arena, b->edges, &b->edges_cap, b->edges_n + n + 1u, sizeof *b->edges);
+    if (!b->edges)
+        return 0;
+    uint32_t first = b->edges_n;
+    for (uint32_t i = 0; i < n; i++)
+        b->edges[b->edges_n++] = in[i];
+    return first;
+}
+
+static uint32_t add_query_node(struct binder *b, enum plan_op op, const struct logical_node *l, const uint32_t *in,
+                               uint32_t n)
+{
+    struct plan_node node = {.op = op,
+                             .half = HALF_QUERY,
+                             .out = plan_op_out(op),
+                             .in_first = add_edges(b, in, n),
+                             .in_n = n,
+                             .source = PLAN_NONE,
+                             .view = PLAN_NONE,
+                             .stored_root = PLAN_NONE,
+                             .expr_text = l->text,
+                             .expr = l->expr,
+                             .statistic = l->is_site ? l->site.statistic : STATISTIC_INVALID,
+                             .q = l->is_site ? l->site.q : 0};
+    return add_node(b, &node);
+}
+
+static uint32_t add_site(struct binder *b, uint32_t id)
+{
+    const struct logical_node *l = &b->logical->nodes[id];
+    const struct plan_view *v = &b->plan->views[b->view_of[id]];
+    struct plan_node read = {.op = PLAN_OP_PANE_READ,
+                             .half = HALF_QUERY,
+                             .out = OUT_STATE,
+                             .source = PLAN_NONE,
+                             .view = b->view_of[id],
+                             .count = (uint32_t)(l->site.range_ms / v->panes.step_ms),
+                             .offset_ms = l->site.offset_ms,
+                             .anchored = l->site.anchored,
+                             .at_ms = l->site.at_ms,
+                             .stored_root = PLAN_NONE};
+    uint32_t in = add_node(b, &read);
+    return in == PLAN_NONE ? PLAN_NONE : add_query_node(b, PLAN_OP_ESTIMATE, l, &in, 1);
+}
+
+/*
+ * Logical ids are topological, so one pass upward is enough. A sketch's error is a promise about its own readout; what
+ * an operator above makes of it is the planner's business, so here only a site that is the whole query may be
+ * approximate.
+ */
+static void mark_binds(struct binder *b, uint32_t root)
+{
+    const struct accuracy exact = {.kind = ACCURACY_EXACT};
+    for (uint32_t i = 0; i < b->logical->nodes_n; i++) {
+        const struct logical_node *l = &b->logical->nodes[i];
+        b->made[i] = PLAN_NONE;
+        b->view_of[i] = l->is_site && b->plan ? view_for(b, &l->site, i == root ? &b->want : &exact) : PLAN_NONE;
+        b->binds_below[i] = b->view_of[i] != PLAN_NONE;
+        for (uint32_t j = 0; j < l->in_n && !l->is_site; j++)
+            b->binds_below[i] |= b->binds_below[b->logical->edges[l->in_first + j]];
+    }
+}
+
+/* The parser bounds depth (PARSE_DEPTH_MAX), so this recursion is bounded. */
+static uint32_t make(struct binder *b, uint32_t id)
+{
+    enum { INPUTS_MAX = 16 };
+    const struct logical_node *l = &b->logical->nodes[id];
+    if (b->made[id] != PLAN_NONE)
+        return b->made[id];
+    if (b->view_of[id] != PLAN_NONE)
+        return b->made[id] = add_site(b, id);
+    if (!b->binds_below[id] || l->in_n > INPUTS_MAX)
+        return b->made[id] = add_query_node(b, PLAN_OP_RAW, l, NULL, 0);
+    uint32_t in[INPUTS_MAX];
+    for (uint32_t i = 0; i < l->in_n; i++) {
+        in[i] = make(b, b->logical->edges[l->in_first + i]);
+        if (in[i] == PLAN_NONE)
+            return PLAN_NONE;
+    }
+    return b->made[id] = add_query_node(b, PLAN_OP_VECTOR, l, in, l->in_n);
+}
+
+static int bind_by_structure(struct binder *b, const struct expr *resolved, struct bound *ret, struct err *e)
+{
+    struct logical logical;
+    uint32_t root;
+    logical_init(&logical, b->arena);
+    int rc = logical_add(&logical, resolved, &root, e);
+    if (rc == 0) {
+        b->logical = &logical;
+        b->view_of = ARENA_ARRAY(b->arena, uint32_t, logical.nodes_n + 1u);
+        b->made = ARENA_ARRAY(b->arena, uint32_t, logical.nodes_n + 1u);
+        b->binds_below = ARENA_ARRAY(b->arena, bool, logical.nodes_n + 1u);
+        rc = arena_check(b->arena, "query", e);
+    }
+    if (rc == 0) {
+        mark_binds(b, root);
+        ret->root = make(b, root);
+        rc = arena_check(b->arena, "query", e);
+    }
+    logical_done(&logical);
+    if (rc)
+        return rc;
+    ret->nodes = b->nodes;
+    ret->edges = b->edges;
+    ret->nodes_n = b->nodes_n;
+    return 0;
+}
+
+/* A planned root whose panes do not tile the times asked is answered as an ad-hoc query, within its own accuracy. */
+static bool root_aligned(const struct plan *plan, uint32_t node, const struct times *t)
+{
+    const struct plan_node *n = &plan->nodes[node];
+    struct site site;
+    if (n->op == PLAN_OP_ESTIMATE)
+        return site_of(n->expr, &site) &&
+               panes_aligned(&plan->views[plan->nodes[plan->edges[n->in_first]].view].panes, &site, t);
+    for (uint32_t i = 0; i < n->in_n; i++)
+        if (!root_aligned(plan, plan->edges[n->in_first + i], t))
+            return false;
+    return true;
+}
+
+int bind_query(const struct plan *plan, const struct expr *resolved, const struct times *t,
+               const struct query_options *o, struct arena *a, struct bound *ret, struct err *e)
+{
+    *ret = (struct bound){.plan = o->exact ? NULL : plan, .query = PLAN_NONE};
+    struct binder b = {.plan = ret->plan, .times = t, .want = o->default_accuracy, .arena = a};
+    if (b.want.kind == 0)
+        b.want = (struct accuracy){.kind = ACCURACY_EXACT};
+    if (ret->plan) {
+        struct str text = expr_text(resolved, a);
+        int rc = arena_check(a, "query", e);
+        if (rc)
+            return rc;
+        ret->query = plan_query_by_text(ret->plan, text);
+    }
+    if (ret->query != PLAN_NONE) {
+        const struct plan_query *q = &plan->queries[ret->query];
+        if (root_aligned(plan, q->root, t)) {
+            ret->nodes = plan->nodes;
+            ret->edges = plan->edges;
+            ret->nodes_n = plan->nodes_n;
+            ret->root = q->root;
+            return 0;
+        }
+        b.want = q->target;
+    }
+    return bind_by_structure(&b, resolved, ret, e);
+}

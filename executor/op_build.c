@@ -1,0 +1,40 @@
+#include "executor/op_build.h"
+
+#include "base/alloc.h"
+
+int state_builder_init(struct state_builder *b, enum family family, const struct sketch_params *params, struct err *e)
+{
+    const struct family_info *info = family_get(family);
+    if (!info)
+        return err_set(e, ERR_BAD_DATA, "unknown family %d", (int)family);
+    const char *reason = "";
+    if (info->check_params(params, &reason))
+        return err_set(e, ERR_BAD_DATA, "%s: %s", info->name, reason);
+    *b = (struct state_builder){.family = info, .params = *params};
+    return 0;
+}
+
+void state_builder_done(struct state_builder *b)
+{
+    mem_free(b->state);
+    mem_free(b->scratch);
+    *b = (struct state_builder){0};
+}
+
+int state_builder_run(struct state_builder *b, int64_t end_ms, const int64_t *times_ms, const double *values,
+                      uint32_t n, uint64_t seed, struct str *ret, struct err *e)
+{
+    size_t need = b->family->size_bound(&b->params, n), scratch = b->family->scratch_bound(&b->params, n, 0);
+    if (need > b->state_cap)
+        b->state = mem_grow(b->state, &b->state_cap, need, 1);
+    if (scratch > b->scratch_cap)
+        b->scratch = mem_grow(b->scratch, &b->scratch_cap, scratch, 1);
+    size_t size = 0;
+    int rc = b->family->build(b->state, b->state_cap, &size, &b->params, end_ms, times_ms, values, n, seed, b->scratch);
+    if (rc)
+        return err_set(e, ERR_INTERNAL,
+                       "building a %s state of %u samples for the window ending at %lld ms failed with %d",
+                       b->family->name, n, (long long)end_ms, rc);
+    *ret = (struct str){(const char *)b->state, size};
+    return 0;
+}

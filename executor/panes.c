@@ -1,0 +1,281 @@
+#include "executor/panes.h"
+
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "executor/op_build.h"
+#include "executor/pane_shard.h"
+#include "executor/scan.h"
+
+/* A state of the series at hand, and the window (index) it belongs to. Refs to states built here are offsets into
+ * `built`. */
+struct held {
+    struct state_ref ref;
+    uint32_t window;
+    bool is_built;
+    size_t built_at;
+};
+
+struct pane_reader {
+    struct eval *ev;
+    const struct pane_site *site;
+    const struct times *times;
+    struct pane_shard shard;
+    struct state_builder builder;
+    struct strbuf built;    /* states built from raw for the series at hand */
+    struct held *held;      /* [windows_n] */
+    struct state_ref *refs; /* [windows_n]: held refs in a row, for estimate */
+    void *scratch;
+    size_t scratch_cap;
+    struct vec_series *out; /* [series_n] */
+    uint32_t raw_windows_n; /* most windows built from raw for one series */
+    struct pane_counts *counts;
+};
+
+static int64_t window_end_ms(const struct site *site, const struct times *t, uint32_t i)
+{
+    return (site->anchored ? site->at_ms : times_at(t, i)) - site->offset_ms;
+}
+
+bool panes_aligned(const struct grid *panes, const struct site *site, const struct times *t)
+{
+    int64_t w = panes->step_ms;
+    if (w <= 0 || site->range_ms % w != 0)
+        return false;
+    if (!site->anchored && t->n > 1 && t->step_ms % w != 0)
+        return false;
+    return floor_mod(window_end_ms(site, t, 0) - panes->phase_ms, w) == 0;
+}
+
+void panes_request(const struct plan_view *view, const struct site *site, const struct times *t,
+                   struct source_request *ret)
+{
+    *ret = (struct source_request){.matchers = site->selector->matchers,
+                                   .matchers_n = site->selector->matchers_n,
+                                   .start_ms = window_end_ms(site, t, 0) - site->range_ms,
+                                   .end_ms = window_end_ms(site, t, t->n - 1),
+                                   .identities = &view->identity,
+                                   .identities_n = 1,
+                                   .width_ms = view->panes.step_ms,
+                                   .phase_ms = view->panes.phase_ms};
+}
+
+static bool is_quantile_family(enum family f)
+{
+    return f == FAMILY_KLL || f == FAMILY_DDSKETCH || f == FAMILY_VALUES;
+}
+
+/* Stored states of the windows that need no raw. Returns the number held. */
+static int hold_stored(struct pane_reader *r, const struct source_series *s, uint32_t *ret_n, struct err *e)
+{
+    const struct source_result *result = r->site->result;
+    uint32_t n = 0, slot = s->ordinal % SHARD_SERIES;
+    bool careful = is_quantile_family(r->shard.view->family);
+    int rc = pane_shard_load(&r->shard, s->metric, s->ordinal / SHARD_SERIES, e);
+    if (rc)
+        return rc == ERR_CORRUPT ? (e->code = ERR_NOT_COVERED) : rc;
+    for (uint32_t w = 0; w < result->windows_n && r->shard.windows[w].end_ms <= s->raw_from_ms; w++) {
+        const struct pane_block *b = &r->shard.blocks[w];
+        if (b->present_n == 0)
+            continue;
+        struct str state = pane_block_state(b, slot);
+        if (state.n == 0)
+            continue;
+        if (careful && b->flags & (PANE_NONFINITE | PANE_COLLAPSED) &&
+            r->shard.family->flags((const uint8_t *)state.p, state.n))
+            return err_set(e, ERR_NOT_COVERED, "a state holds non-finite samples or a collapsed sketch");
+        r->held[n++] = (struct held){.ref = {(const uint8_t *)state.p, (uint32_t)state.n, r->shard.windows[w].end_ms},
+                                     .window = w};
+    }
+    *ret_n = n;
+    return 0;
+}
+
+/* States of the windows after raw_from_ms, built from the samples at hand. */
+static int hold_built(struct pane_reader *r, const struct source_series *s, const int64_t *times_ms,
+                      const double *values, uint32_t n, uint32_t *held_n, struct err *e)
+{
+    const struct plan_view *view = r->shard.view;
+    uint32_t at = 0, built_n = 0;
+    strbuf_clear(&r->built);
+    for (uint32_t w = 0; w < r->shard.windows_n; w++) {
+        int64_t end_ms = r->shard.windows[w].end_ms;
+        if (end_ms <= s->raw_from_ms)
+            continue;
+        while (at < n && times_ms[at] <= end_ms - view->panes.step_ms)
+            at++;
+        uint32_t first = at;
+        while (at < n && times_ms[at] <= end_ms)
+            at++;
+        built_n++;
+        if (at == first)
+            continue;
+        uint64_t seed = r->site->sketch_seed;
+        if (view->family == FAMILY_KLL)
+            seed = state_seed(seed, view->identity, &s->labels, end_ms);
+        struct str state;
+        int rc = state_builder_run(&r->builder, end_ms, times_ms + first, values + first, at - first, seed, &state, e);
+        if (rc)
+            return rc;
+        if (is_quantile_family(view->family) && r->shard.family->flags((const uint8_t *)state.p, state.n))
+            return err_set(e, ERR_NOT_COVERED, "a window holds non-finite samples or a collapsed sketch");
+        r->held[(*held_n)++] = (struct held){
+            .ref = {NULL, (uint32_t)state.n, end_ms}, .window = w, .is_built = true, .built_at = r->built.n};
+        strbuf_add_str(&r->built, state);
+    }
+    if (built_n > r->raw_windows_n)
+        r->raw_windows_n = built_n;
+    return 0;
+}
+
+static void refs_make(struct pane_reader *r, uint32_t held_n)
+{
+    for (uint32_t i = 0; i < held_n; i++) {
+        r->refs[i] = r->held[i].ref;
+        if (r->held[i].is_built)
+            r->refs[i].bytes = (const uint8_t *)r->built.p + r->held[i].built_at;
+    }
+}
+
+static void scratch_reserve(struct pane_reader *r, uint32_t held_n)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < held_n; i++)
+        n += r->shard.family->count(r->refs[i].bytes, r->refs[i].size);
+    size_t need = r->shard.family->scratch_bound(&r->shard.view->params, n, held_n);
+    if (need > r->scratch_cap)
+        r->scratch = mem_grow(r->scratch, &r->scratch_cap, need, 1);
+}
+
+/* One number per evaluation time; the run of refs slides with the window. */
+static int estimate_series(struct pane_reader *r, uint32_t held_n, double *v, struct err *e)
+{
+    const struct site *site = &r->site->site;
+    uint32_t low = 0, high = 0;
+    for (uint32_t i = 0; i < r->times->n; i++) {
+        int64_t end_ms = window_end_ms(site, r->times, i), start_ms = end_ms - site->range_ms;
+        while (high < held_n && r->refs[high].end_ms <= end_ms)
+            high++;
+        while (low < high && r->refs[low].end_ms <= start_ms)
+            low++;
+        v[i] = float_stale();
+        if (low == high)
+            continue;
+        struct sketch_args args = {.start_ms = start_ms, .end_ms = end_ms, .q = site->q};
+        double value;
+        int rc = r->shard.family->estimate(r->refs + low, high - low, &r->shard.view->params, site->statistic, &args,
+                                           r->scratch, &value);
+        r->counts->states_n += high - low;
+        if (rc == SKETCH_OK)
+            v[i] = value;
+        else if (rc != SKETCH_NONE)
+            return err_set(e, ERR_NOT_COVERED, "reading %s from %s states failed with %d",
+                           statistic_name(site->statistic), r->shard.family->name, rc);
+    }
+    return 0;
+}
+
+static int read_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n,
+                       struct err *e)
+{
+    struct pane_reader *r = ctx;
+    const struct source_series *s = &r->site->result->series[series];
+    uint32_t held_n = 0;
+    int rc = eval_check(r->ev, n, e);
+    if (rc == 0)
+        rc = hold_stored(r, s, &held_n, e);
+    uint32_t stored_n = held_n;
+    if (rc == 0)
+        rc = hold_built(r, s, times_ms, values, n, &held_n, e);
+    if (rc || held_n == 0)
+        return rc;
+    if (stored_n)
+        r->counts->sources |= SOURCE_PANES;
+    refs_make(r, held_n);
+    scratch_reserve(r, held_n);
+    struct vec_series *out = &r->out[series];
+    out->v = value_array(r->ev, r->times->n);
+    if (!out->v)
+        return arena_check(r->ev->arena, "query", e);
+    out->labels = s->labels;
+    enum statistic statistic = r->site->site.statistic;
+    out->drop_name = statistic != STATISTIC_LAST && statistic != STATISTIC_FIRST;
+    return estimate_series(r, held_n, out->v, e);
+}
+
+/* Series read from states up to `raw_from_ms`; the others are skipped. Series with late samples differ from the rest.
+ */
+static int read_group(struct pane_reader *r, int64_t raw_from_ms, struct err *e)
+{
+    const struct source_result *result = r->site->result;
+    uint64_t *skip = arena_zalloc(r->ev->arena, (result->series_n / 64 + 1) * sizeof *skip);
+    if (!skip)
+        return arena_check(r->ev->arena, "query", e);
+    for (uint32_t i = 0; i < result->series_n; i++)
+        if (result->series[i].raw_from_ms != raw_from_ms)
+            skip[i / 64] |= UINT64_C(1) << (i % 64);
+    struct scan scan = {.result = result,
+                        .txn = r->ev->txn,
+                        .start_ms = raw_from_ms,
+                        .end_ms = window_end_ms(&r->site->site, r->times, r->times->n - 1),
+                        .skip_series = skip};
+    int rc = scan_run(&scan, read_series, r, e);
+    if (rc == 0 && scan.damaged_n)
+        notes_warn(r->ev->notes, "%u raw blocks failed their checksum and were left out", scan.damaged_n);
+    return rc;
+}
+
+static int read_all(struct pane_reader *r, struct err *e)
+{
+    const struct source_result *result = r->site->result;
+    int64_t start_ms = window_end_ms(&r->site->site, r->times, 0) - r->site->site.range_ms, common_ms = start_ms;
+    bool any_start = false;
+    for (uint32_t i = 0; i < result->series_n; i++) {
+        if (result->series[i].raw_from_ms > start_ms)
+            common_ms = result->series[i].raw_from_ms;
+        else
+            any_start = true;
+    }
+    int rc = common_ms > start_ms ? read_group(r, common_ms, e) : 0;
+    if (rc == 0 && any_start)
+        rc = read_group(r, start_ms, e);
+    return rc;
+}
+
+static int reader_init(struct pane_reader *r, struct err *e)
+{
+    const struct source_result *result = r->site->result;
+    struct arena *a = r->ev->arena;
+    int rc = pane_shard_init(&r->shard, r->site->view, result, r->ev->txn, a, e);
+    if (rc == 0)
+        rc = state_builder_init(&r->builder, r->site->view->family, &r->site->view->params, e);
+    if (rc)
+        return rc;
+    r->held = ARENA_ARRAY(a, struct held, result->windows_n + 1);
+    r->refs = ARENA_ARRAY(a, struct state_ref, result->windows_n + 1);
+    r->out = arena_zalloc(a, (result->series_n + 1) * sizeof *r->out);
+    return arena_check(a, "query", e);
+}
+
+int panes_estimate(struct eval *ev, const struct pane_site *p, const struct times *t, struct value *ret,
+                   struct pane_counts *counts, struct err *e)
+{
+    struct pane_reader r = {.ev = ev, .site = p, .times = t, .counts = counts};
+    int rc = reader_init(&r, e);
+    if (rc == 0)
+        rc = read_all(&r, e);
+    state_builder_done(&r.builder);
+    strbuf_done(&r.built);
+    mem_free(r.scratch);
+    if (rc)
+        return rc;
+    /* The newest pane is always the head's while it grows; more than that came from raw. */
+    if (r.raw_windows_n > 1)
+        counts->sources |= SOURCE_RAW;
+    else if (r.raw_windows_n == 1)
+        counts->sources |= SOURCE_PANES;
+    *ret = (struct value){.type = VALUE_VECTOR, .series = r.out};
+    for (uint32_t i = 0; i < p->result->series_n; i++)
+        if (r.out[i].v)
+            r.out[ret->series_n++] = r.out[i];
+    return 0;
+}
