@@ -27,7 +27,7 @@ bool float_parse(struct str text,
 /* A PromQL number literal without sign, as Prometheus' parser reads it (ParseInt with base 0, then ParseFloat): as
  * float_parse, and 0x1F and 010 (octal!) are integers, and underscores may stand between digits. */
 bool float_parse_literal(struct str text, double *ret);
-/* Timestamp in ms as Prometheus prints it in JSON: seconds with up to 3 decimals, e.g. 1435781430.781, 60, -0.5. */
+/* Timestamp in ms as Prometheus prints it in JSON: whole seconds, or exactly 3 decimals: 1435781430.781, 60, -0.500. */
 void strbuf_add_time_ms(struct strbuf *b, int64_t ms);
 
 /* The one bit pattern that ends a series; every other NaN is data. Compare bits, never values. */
