@@ -127,9 +127,9 @@ int coverage_merge(const struct coverage *inputs, uint32_t n, struct arena *a, s
 {
     if (n == 0)
         return err_set(e, ERR_BAD_DATA, "empty_merge: a merge needs at least one input");
-    enum merge_rule rule;
-    struct region *regions;
-    uint32_t regions_n;
+    enum merge_rule rule = MERGE_NONE;
+    struct region *regions = NULL;
+    uint32_t regions_n = 0;
     int rc = merge_rule_of(inputs[0].family, &rule, e);
     if (rc != 0)
         return rc;
@@ -154,7 +154,7 @@ int coverage_chain(uint64_t definition, enum family family, int64_t end_ms, int6
                    struct region *region, struct coverage *ret, struct err *e)
 {
     int64_t span_ms, start_ms;
-    enum merge_rule rule;
+    enum merge_rule rule = MERGE_NONE;
     if (count == 0)
         return err_set(e, ERR_BAD_DATA, "empty_merge: a chain needs at least one pane");
     if (width_ms <= 0 || __builtin_mul_overflow(width_ms, (int64_t)count, &span_ms) ||
