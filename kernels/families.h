@@ -6,7 +6,7 @@
 
 #include "kernels/sketch.h"
 
-extern const struct family_info sum_family;      /* exact.c */
+extern const struct family_info sum_family;      /* sum.c */
 extern const struct family_info min_family;      /* exact.c */
 extern const struct family_info max_family;      /* exact.c */
 extern const struct family_info count_family;    /* exact.c */

@@ -22,7 +22,7 @@
 enum {
     SKETCH_OK = 0,
     SKETCH_NONE = 1,      /* estimate only: the statistic has no value here (e.g. rate of one sample) */
-    SKETCH_BAD_DATA = -1, /* parameters or arguments out of range: see `reason` of sketch_params_check */
+    SKETCH_BAD_DATA = -1, /* parameters or arguments out of range: see `reason` of check_params */
     SKETCH_CORRUPT = -12, /* a state that validate would refuse */
     SKETCH_NO_ROOM = -16, /* dst or scratch too small */
     SKETCH_MISMATCH = -17 /* states built with different parameters */
@@ -168,7 +168,7 @@ enum statistic statistic_by_function(const char *name, size_t n);
 const char *merge_rule_name(enum merge_rule r);
 const char *merged_error_name(enum merged_error e);
 
-/* Guarantees behind parameters, and the least parameters for a target (design: Accuracy). */
+/* Guarantees behind parameters (NaN outside their range), and the least parameters for a target. */
 double kll_rank_error(uint32_t k);               /* 99 %, one quantile, single-sided: 2.296 / k^0.9723 */
 uint32_t kll_k_for_rank_error(double error);     /* least k in 8..65535; 0 = none */
 double hll_standard_error(uint32_t p);           /* 1.04 / sqrt(2^p) */

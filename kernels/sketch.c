@@ -1,0 +1,146 @@
+/*
+ * The family table, its names, and the accuracy formulas behind parameters.
+ */
+#include "kernels/sketch.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/families.h"
+
+enum { KLL_K_MIN = 8, KLL_K_MAX = 65535, HLL_P_MIN = 4, HLL_P_MAX = 18 };
+
+static const struct family_info *const family_table[FAMILY_END] = {
+    [FAMILY_SUM] = &sum_family,       [FAMILY_MIN] = &min_family,           [FAMILY_MAX] = &max_family,
+    [FAMILY_COUNT] = &count_family,   [FAMILY_MOMENTS] = &moments_family,   [FAMILY_COUNTER] = &counter_family,
+    [FAMILY_KLL] = &kll_family,       [FAMILY_DDSKETCH] = &ddsketch_family, [FAMILY_HLL] = &hll_family,
+    [FAMILY_VALUES] = &values_family,
+};
+
+static const struct {
+    const char *keyword, *function;
+} statistic_table[STATISTIC_END] = {
+#define X(name, keyword_, function_) [STATISTIC_##name] = {keyword_, function_},
+    STATISTIC_LIST(X)
+#undef X
+};
+
+static bool name_is(const char *name, size_t n, const char *known)
+{
+    return strlen(known) == n && memcmp(name, known, n) == 0;
+}
+
+const struct family_info *family_get(enum family family)
+{
+    return (unsigned)family < FAMILY_END ? family_table[family] : NULL;
+}
+
+const struct family_info *family_by_name(const char *name, size_t n)
+{
+    for (int f = FAMILY_INVALID + 1; f < FAMILY_END; f++)
+        if (name_is(name, n, family_table[f]->name))
+            return family_table[f];
+    return NULL;
+}
+
+const struct family_readout *family_readout(const struct family_info *f, enum statistic statistic)
+{
+    for (uint32_t i = 0; i < f->readouts_n; i++)
+        if (f->readouts[i].statistic == statistic)
+            return &f->readouts[i];
+    return NULL;
+}
+
+static bool statistic_known(enum statistic s)
+{
+    return (unsigned)s < STATISTIC_END && s != STATISTIC_INVALID;
+}
+
+const char *statistic_name(enum statistic s)
+{
+    return statistic_known(s) ? statistic_table[s].keyword : "";
+}
+
+enum statistic statistic_by_name(const char *name, size_t n)
+{
+    for (int s = STATISTIC_INVALID + 1; s < STATISTIC_END; s++)
+        if (name_is(name, n, statistic_table[s].keyword))
+            return (enum statistic)s;
+    return STATISTIC_INVALID;
+}
+
+const char *statistic_function(enum statistic s)
+{
+    return statistic_known(s) ? statistic_table[s].function : "";
+}
+
+enum statistic statistic_by_function(const char *name, size_t n)
+{
+    for (int s = STATISTIC_INVALID + 1; n && s < STATISTIC_END; s++) /* "" means that there is none */
+        if (name_is(name, n, statistic_table[s].function))
+            return (enum statistic)s;
+    return STATISTIC_INVALID;
+}
+
+const char *merge_rule_name(enum merge_rule r)
+{
+    switch (r) {
+    case MERGE_NONE:
+        return "none";
+    case MERGE_DISJOINT:
+        return "disjoint";
+    case MERGE_DISJOINT_TIME:
+        return "disjoint_time";
+    case MERGE_MAY_OVERLAP:
+        return "may_overlap";
+    }
+    return "";
+}
+
+const char *merged_error_name(enum merged_error e)
+{
+    switch (e) {
+    case MERGED_EXACT:
+        return "exact";
+    case MERGED_AS_UNION:
+        return "as_if_union";
+    case MERGED_APPROXIMATE:
+        return "approximate";
+    }
+    return "";
+}
+
+double kll_rank_error(uint32_t k)
+{
+    return k < KLL_K_MIN || k > KLL_K_MAX ? NAN : 2.296 / pow(k, 0.9723);
+}
+
+double hll_standard_error(uint32_t p)
+{
+    return p < HLL_P_MIN || p > HLL_P_MAX ? NAN : 1.04 / sqrt((double)(UINT32_C(1) << p));
+}
+
+/* The least parameter in [low, high] whose error, which falls as the parameter rises, is at most `error`; 0 = none. */
+static uint32_t least_parameter(double (*error_of)(uint32_t), uint32_t low, uint32_t high, double error)
+{
+    if (!(error_of(high) <= error))
+        return 0;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (error_of(middle) <= error)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+uint32_t kll_k_for_rank_error(double error)
+{
+    return least_parameter(kll_rank_error, KLL_K_MIN, KLL_K_MAX, error);
+}
+
+uint32_t hll_p_for_standard_error(double error)
+{
+    return least_parameter(hll_standard_error, HLL_P_MIN, HLL_P_MAX, error);
+}
