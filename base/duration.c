@@ -34,17 +34,12 @@ static int refuse(struct err *e, const char *before, struct str text, const char
     return code;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* A run of digits at *at; false when there is none or it overflows. */
 static bool take_digits(struct str s, size_t *at, uint64_t *ret)
 {
     size_t i = *at;
     uint64_t v = 0;
-    for (; i < s.n && is_digit(s.p[i]); i++)
+    for (; i < s.n && char_is_digit(s.p[i]); i++)
         if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
             return false;
     if (i == *at)
@@ -81,7 +76,7 @@ int duration_parse(struct str text, int64_t *ret_ms, struct err *e)
         if (!take_digits(text, &i, &v))
             return refuse(e, "not a valid duration string:", text, "");
         struct str name = {text.p + i, 0};
-        for (; i < text.n && !is_digit(text.p[i]); i++)
+        for (; i < text.n && !char_is_digit(text.p[i]); i++)
             name.n++;
         if (name.n == 0)
             return refuse(e, "not a valid duration string:", text, "");
@@ -126,7 +121,7 @@ static bool take_field(struct str s, size_t *at, int digits, int low, int high, 
 {
     int v = 0;
     for (int i = 0; i < digits; i++, (*at)++) {
-        if (*at >= s.n || !is_digit(s.p[*at]))
+        if (*at >= s.n || !char_is_digit(s.p[*at]))
             return false;
         v = v * 10 + (s.p[*at] - '0');
     }
@@ -166,7 +161,7 @@ static bool take_fraction_ms(struct str s, size_t *at, int *ret)
         return true;
     size_t start = *at;
     int scale = 100;
-    for (; *at < s.n && is_digit(s.p[*at]); (*at)++, scale /= 10)
+    for (; *at < s.n && char_is_digit(s.p[*at]); (*at)++, scale /= 10)
         *ret += scale * (s.p[*at] - '0');
     return *at > start;
 }

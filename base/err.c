@@ -61,7 +61,7 @@ static size_t cut_at_utf8(const char *text, size_t n)
 }
 
 /* Format into a buffer apart, since an argument may be e->message itself. */
-static void err_store(struct err *e, int code, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void err_store(struct err *e, int code, const char *format, va_list args)
 {
     char text[sizeof(e->message)];
     int n = vsnprintf(text, sizeof(text), format, args);

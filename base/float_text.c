@@ -144,15 +144,10 @@ void strbuf_add_time_ms(struct strbuf *b, int64_t ms)
         strbuf_printf(b, ".%03u", rest);
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_hex(char c)
 {
     char lower = c | 0x20;
-    return is_digit(c) || (lower >= 'a' && lower <= 'f');
+    return char_is_digit(c) || (lower >= 'a' && lower <= 'f');
 }
 
 static bool equals_any_case(struct str s, const char *lower)
@@ -192,7 +187,7 @@ static bool number_well_formed(struct str s)
         i += 2;
     bool digits = false, point = false;
     for (; i < s.n; i++) {
-        if (hex ? is_hex(s.p[i]) : is_digit(s.p[i]))
+        if (hex ? is_hex(s.p[i]) : char_is_digit(s.p[i]))
             digits = true;
         else if (s.p[i] == '.' && !point)
             point = true;
@@ -210,7 +205,7 @@ static bool number_well_formed(struct str s)
     if (i == s.n)
         return false;
     for (; i < s.n; i++)
-        if (!is_digit(s.p[i]))
+        if (!char_is_digit(s.p[i]))
             return false;
     return true;
 }
@@ -255,8 +250,8 @@ static bool underscores_well_placed(struct str s)
             continue;
         if (i == 0 || i + 1 == s.n)
             return false;
-        bool before = hex ? is_hex(s.p[i - 1]) || i == 2 : is_digit(s.p[i - 1]);
-        bool after = hex ? is_hex(s.p[i + 1]) : is_digit(s.p[i + 1]);
+        bool before = hex ? is_hex(s.p[i - 1]) || i == 2 : char_is_digit(s.p[i - 1]);
+        bool after = hex ? is_hex(s.p[i + 1]) : char_is_digit(s.p[i + 1]);
         if (!before || !after)
             return false;
     }

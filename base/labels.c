@@ -246,7 +246,7 @@ static bool name_legacy(struct str name, bool colon)
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (colon && c == ':');
-        if (!letter && !(i && c >= '0' && c <= '9'))
+        if (!letter && !(i && char_is_digit(c)))
             return false;
     }
     return name.n > 0;

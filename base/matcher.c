@@ -221,7 +221,7 @@ static int64_t group_of(const struct regex *r, struct str name)
 {
     int64_t number = 0;
     for (size_t i = 0; i < name.n && number >= 0; i++) {
-        bool digit = name.p[i] >= '0' && name.p[i] <= '9';
+        bool digit = char_is_digit(name.p[i]);
         number = digit && number < 100000000 ? number * 10 + (name.p[i] - '0') : -1;
     }
     if (name.n > 1 && name.p[0] == '0')

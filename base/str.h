@@ -26,6 +26,10 @@ static inline bool str_eq(struct str a, struct str b)
 {
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
+static inline bool char_is_digit(char c) /* ASCII, whatever the locale */
+{
+    return c >= '0' && c <= '9';
+}
 int str_cmp(struct str a, struct str b); /* bytewise, then by length */
 bool str_has_prefix(struct str s, struct str prefix);
 
