@@ -19,14 +19,13 @@
 enum expr_kind {
     EXPR_NUMBER = 1, /* number */
     EXPR_STRING,     /* string */
-    EXPR_SELECTOR,   /* vector selector, or matrix selector when range_ms > 0 */
+    EXPR_SELECTOR,   /* vector selector, or matrix selector when type is VALUE_MATRIX */
     EXPR_SUBQUERY,   /* args[0] [range:step] */
     EXPR_CALL,       /* function, args */
     EXPR_AGGREGATE,  /* aggregate op, args[0] = vector, args[1] = parameter if it has one */
     EXPR_BINARY,     /* binary op, args[0], args[1] */
     EXPR_UNARY,      /* minus (plus is dropped), args[0] */
-    EXPR_PAREN,      /* args[0] */
-    EXPR_DURATION_OP /* inside duration expressions only: see struct duration_expr */
+    EXPR_PAREN       /* args[0] */
 };
 
 enum value_type { VALUE_NONE = 1, VALUE_SCALAR, VALUE_VECTOR, VALUE_MATRIX, VALUE_STRING };
@@ -120,16 +119,17 @@ enum duration_op {
 struct duration_expr {
     enum duration_op op;
     double value_s;
-    bool is_number; /* the literal was written as a bare number */
-    bool wrapped;   /* was in parentheses */
-    const struct duration_expr *left, *right;
-    uint32_t start, end;
+    bool is_number;                           /* the literal was written as a bare number */
+    bool wrapped;                             /* was in parentheses */
+    const struct duration_expr *left, *right; /* DURATION_NEG: left alone */
+    uint32_t start, end;                      /* byte span in the query text */
+    uint32_t height;                          /* nodes on the longest way down, itself included */
 };
 
 /* offset and @ of a selector or subquery. */
 struct time_modifier {
     int64_t offset_ms;                       /* after resolving; any sign */
-    const struct duration_expr *offset_expr; /* NULL when a plain literal */
+    const struct duration_expr *offset_expr; /* NULL when a plain literal, and after resolving */
     enum at_kind at;
     int64_t at_ms; /* AT_TIME; filled for AT_START / AT_END by expr_resolve */
 };
@@ -140,6 +140,7 @@ struct expr {
     enum expr_kind kind;
     enum value_type type;
     uint32_t start, end; /* byte span in the query text */
+    uint32_t height;     /* nodes on the longest way down, itself included: at most PARSE_DEPTH_MAX */
     uint32_t args_n;
     struct expr **args;
 
@@ -150,10 +151,13 @@ struct expr {
     const struct matcher *matchers; /* EXPR_SELECTOR: sorted by name, op, value; __name__ included; compiled */
     uint32_t matchers_n;
     struct str metric; /* name before the braces ("" if none): printing */
-    int64_t range_ms;  /* matrix selectors and subqueries: > 0 after resolving; 0 for vector selectors */
-    const struct duration_expr *range_expr;
-    bool anchored, smoothed; /* extended range selectors */
-    int64_t step_ms;         /* subqueries: 0 = default step */
+    /* Matrix selectors and subqueries: > 0; 0 for vector selectors. A duration expression that needs no query (no
+     * step(), no range()) has its value here at once; one that does has 0 until expr_resolve. The same goes for step
+     * and offset. */
+    int64_t range_ms;
+    const struct duration_expr *range_expr; /* NULL when a plain literal, and after resolving */
+    bool anchored, smoothed;                /* extended selectors; a vector selector may carry them too */
+    int64_t step_ms;                        /* subqueries: 0 = default step */
     const struct duration_expr *step_expr;
     struct time_modifier time; /* selectors and subqueries */
 
@@ -171,9 +175,10 @@ struct expr {
 
 /* The expression inside any parentheses. */
 const struct expr *expr_unwrap(const struct expr *e);
-/* Structural equality of what is computed (positions and parentheses aside). */
+/* Equality of what is computed: positions, parentheses, and how a name, number or duration was written aside. Label
+ * lists are compared in the order written. */
 bool expr_equal(const struct expr *a, const struct expr *b);
-/* XXH3 of the canonical text. */
+/* XXH3 of a text that equal expressions share: expr_equal(a, b) implies expr_hash(a) == expr_hash(b). */
 uint64_t expr_hash(const struct expr *e);
 
 #endif

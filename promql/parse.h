@@ -17,17 +17,21 @@ struct parsed {
     size_t matchers_n, matchers_cap;
 };
 
-/* Parse an expression. `text` is copied into `a` as needed. ERR_BAD_DATA with position. On success the caller calls
+/* Parse an expression. `text` is copied into `a`. ERR_BAD_DATA with position (columns count bytes, as Prometheus'), or
+ * ERR_LIMIT when the arena is full. On success the caller calls
  * parsed_done when the tree is no longer used (it frees compiled regexes; the arena owns the rest). */
 int promql_parse(struct str text, struct arena *a, struct parsed *ret, struct err *e);
-/* A series selector alone (API match[]): vector selector without modifiers. */
+/* A series selector alone (API match[]): vector selector without modifiers, with at least one matcher that does not
+ * accept the empty string. */
 int promql_parse_selector(struct str text, struct arena *a, struct parsed *ret, struct err *e);
 void parsed_done(struct parsed *p);
 
 /*
  * Fill in what depends on the query: duration expressions (step(), range()), @ start()/end(). Makes a copy of the nodes
- * that change (in `a`); the tree parsed once may be resolved many times. step_ms is 0 for instant queries (start ==
- * end).
+ * that change (in `a`, which may be another arena than the parser's but must not outlive it); the tree parsed once may
+ * be resolved many times. step_ms is 0 for instant queries (start == end). Durations are then plain (the *_expr
+ * pointers of the copies are NULL) and at_ms is set whatever the kind of @. ERR_BAD_DATA for a duration that comes out
+ * wrong: not greater than 0, out of range, division by zero.
  */
 int expr_resolve(const struct expr *root, int64_t start_ms, int64_t end_ms, int64_t step_ms, struct arena *a,
                  struct expr **ret, struct err *e);
