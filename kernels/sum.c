@@ -82,7 +82,7 @@ static int sum_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sk
         return SKETCH_NO_ROOM;
     struct sum s = {.n = n};
     for (uint32_t i = 0; i < n; i++)
-        sum_add(&s, values[i]);
+        sum_add(&s, s.scaled ? values[i] * SUM_DOWN : values[i]);
     sum_store(dst, &s);
     *ret_size = SUM_BYTES;
     return SKETCH_OK;
