@@ -1,0 +1,312 @@
+/*
+ * DDSketch: quantiles within a relative error alpha.
+ *
+ *   | u8      | bits 0-2 form of the positive store, 0 = none (kernels/ddstore.h); 3 NaN or infinite samples were seen;
+ * | |         | 4 collapsed; 5 a negative store; 6 zeros; 7 is 0 | | u8      | alpha: e << 4 | m stands for m / 10^e,
+ * m 1..15, e 1..6; 0 = an f64 alpha follows                         | | f64     | alpha, if the byte before is 0 | |
+ * varint  | NaN and infinite samples, if bit 3                                                                       |
+ *   | varint  | zeros of either sign, if bit 6 | | u8      | form of the negative store, if bit 5 | | varint  | its
+ * bytes, if bit 5                                                                                      | |         |
+ * negative store (of magnitudes), if bit 5                                                                 | | |
+ * positive store, if bits 0-2 are not 0; ends with the state                                               |
+ *
+ * The mapping is kernels/gamma.h's. Bins and shares are sums and extremes over the samples, and the bytes are a pure
+ * function of them: any split and any order of an uncollapsed union gives the bytes of the single build. No sum and no
+ * exact minimum or maximum: they have families of their own, and the shares give the extremes to 1/256 of a bucket.
+ *
+ * At most max_bins bins are kept. Beyond, the smallest magnitudes of both signs are folded into the smallest one kept,
+ * and the state says so (STATE_COLLAPSED): quantiles that fall there are too large in magnitude without bound, others
+ * keep alpha. Subnormal results also carry their own rounding. NaN and infinite samples are only counted
+ * (STATE_NONFINITE): readers take raw samples then.
+ */
+#include "kernels/ddcontent.h"
+
+#include <math.h>
+
+#include "kernels/bits.h"
+#include "kernels/carve.h"
+#include "kernels/families.h"
+#include "kernels/gamma.h"
+#include "kernels/select.h"
+
+enum { BINS_MIN = 16, BINS_MAX = 65536 };
+
+static int ddsketch_check_params(const struct sketch_params *params, const char **reason)
+{
+    if (!(params->alpha >= 1e-6 && params->alpha < 1)) {
+        *reason = "DDSketch's alpha must be at least 1e-6 and below 1";
+        return SKETCH_BAD_DATA;
+    }
+    if (params->max_bins != 0 && (params->max_bins < BINS_MIN || params->max_bins > BINS_MAX)) {
+        *reason = "DDSketch's max_bins must be 0 (2048) or from 16 to 65536";
+        return SKETCH_BAD_DATA;
+    }
+    return SKETCH_OK;
+}
+
+static size_t ddsketch_size_bound(const struct sketch_params *params, uint64_t n)
+{
+    uint64_t bins = n < ddcontent_bins_most(params) ? n : ddcontent_bins_most(params);
+    return DDCONTENT_HEAD_MAX + ddstore_bound(1) + ddstore_bound(bins);
+}
+
+static size_t ddsketch_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k)
+{
+    if (k == 0) /* keys, the sort's other half, bins, the window */
+        return 2 * carve_size(n * 8) + carve_size(n * sizeof(struct ddstore_bin)) +
+               carve_size(DDCONTENT_WINDOW * sizeof(uint64_t));
+    uint64_t held = (uint64_t)k * ddcontent_bins_most(params);
+    return ddcontent_sum_scratch(held < n ? held : n, k);
+}
+
+/* The indices of one sign while samples are read. */
+struct reading {
+    uint64_t *keys;
+    uint32_t n;
+    int32_t top, low;
+    uint8_t top_share, low_share;
+};
+
+static inline void reading_add(struct reading *r, uint64_t *at, int32_t index, uint8_t share)
+{
+    *at = ddsort_key(index, 0);
+    if (r->n == 0 || index > r->top || (index == r->top && share > r->top_share)) {
+        r->top = index;
+        r->top_share = share;
+    }
+    if (r->n == 0 || index < r->low || (index == r->low && share < r->low_share)) {
+        r->low = index;
+        r->low_share = share;
+    }
+    r->n++;
+}
+
+static void reading_finish(const struct reading *r, struct ddstore *s, struct ddstore_bin *bins, uint64_t *window,
+                           uint64_t *tmp)
+{
+    *s = (struct ddstore){.bins = bins, .top_share = r->top_share, .low_share = r->low_share};
+    if (r->n == 0)
+        return;
+    if ((int64_t)r->top - r->low < DDCONTENT_WINDOW && r->n > 24) {
+        struct ddtally t = {.window = window, .top = r->top};
+        for (uint32_t i = 0; i < r->n; i++)
+            ddtally_add(&t, ddsort_index(r->keys[i]), 1);
+        ddtally_bins(&t, s);
+        return;
+    }
+    order_sort(r->keys, r->n, tmp);
+    ddsort_bins(r->keys, r->n, NULL, s);
+}
+
+static int ddsketch_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
+                          int64_t end_ms, const int64_t *times_ms, const double *values, uint32_t n, uint64_t seed,
+                          void *scratch)
+{
+    if (n == 0)
+        return SKETCH_BAD_DATA;
+    uint8_t *rest = scratch;
+    uint64_t *keys = carve(&rest, (uint64_t)n * 8), *tmp = carve(&rest, (uint64_t)n * 8);
+    struct ddstore_bin *bins = carve(&rest, n * sizeof *bins);
+    uint64_t *window = carve(&rest, DDCONTENT_WINDOW * sizeof *window);
+    struct gamma_map map;
+    gamma_init(&map, params->alpha);
+    struct ddcontent c = {0};
+    struct reading positive = {0}, negative = {0};
+    double logs[GAMMA_BATCH];
+    for (uint32_t done = 0; done < n; done += GAMMA_BATCH) {
+        uint32_t part = n - done < GAMMA_BATCH ? n - done : GAMMA_BATCH;
+        gamma_logs(&map, values + done, part, logs);
+        for (uint32_t i = 0; i < part; i++) {
+            double x = values[done + i];
+            uint8_t share;
+            if (!bits_is_finite(x)) {
+                c.nonfinite_n++;
+            } else if (x == 0) {
+                c.zero_n++;
+            } else if (x > 0) { /* positive keys from the front, negative ones from the back */
+                int32_t index = gamma_index(&map, x, logs[i], &share);
+                reading_add(&positive, keys + positive.n, index, share);
+            } else {
+                int32_t index = gamma_index(&map, x, logs[i], &share);
+                reading_add(&negative, keys + (n - 1 - negative.n), index, share);
+            }
+        }
+    }
+    positive.keys = keys;
+    negative.keys = keys + (n - negative.n);
+    reading_finish(&positive, &c.positive, bins, window, tmp);
+    reading_finish(&negative, &c.negative, bins + c.positive.bins_n, window, tmp);
+    return ddcontent_write(dst, cap, ret_size, &c, params);
+}
+
+static int ddsketch_merge_k(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
+                            int64_t end_ms, const struct state_ref *src, uint32_t k, uint64_t seed, void *scratch)
+{
+    struct ddcontent c;
+    int rc = k == 0 ? SKETCH_BAD_DATA : ddcontent_sum(&c, src, k, params, scratch);
+    return rc == SKETCH_OK ? ddcontent_write(dst, cap, ret_size, &c, params) : rc;
+}
+
+/* --- readouts --- */
+
+/* The greatest (top) or smallest magnitude of a store, known to a share of its bucket. */
+static double extreme(const struct gamma_map *map, const struct ddstore *s, bool top)
+{
+    const struct ddstore_bin *bin = top ? &s->bins[0] : &s->bins[s->bins_n - 1];
+    return gamma_at_share(map, bin->index, top ? s->top_share : s->low_share);
+}
+
+/* The magnitude of the sample `place` places below the store's greatest. */
+static double magnitude_at(const struct gamma_map *map, const struct ddstore *s, uint64_t place)
+{
+    if (place == 0 || place == s->n - 1)
+        return extreme(map, s, place == 0);
+    uint32_t i = 0;
+    while (place >= s->bins[i].n)
+        place -= s->bins[i++].n;
+    double v = gamma_representative(map, s->bins[i].index);
+    if (i == 0)
+        v = fmin(v, extreme(map, s, true));
+    if (i == s->bins_n - 1)
+        v = fmax(v, extreme(map, s, false));
+    return v;
+}
+
+/* The sample at `rank` from the smallest, of all finite ones. */
+static double sample_at(const struct gamma_map *map, const struct ddcontent *c, uint64_t rank)
+{
+    if (rank < c->negative.n)
+        return -magnitude_at(map, &c->negative, rank);
+    rank -= c->negative.n;
+    if (rank < c->zero_n)
+        return 0;
+    return magnitude_at(map, &c->positive, c->positive.n - 1 - (rank - c->zero_n));
+}
+
+static double quantile(const struct ddcontent *c, double alpha, uint64_t n, double q, bool interpolated)
+{
+    struct gamma_map map;
+    gamma_init(&map, alpha);
+    if (!interpolated)
+        return sample_at(&map, c, select_inclusive_rank(q, n));
+    struct select_place at = select_interpolated(q, n);
+    double low = sample_at(&map, c, at.rank);
+    if (at.high_weight == 0 || at.rank + 1 == n)
+        return low;
+    return low * (1 - at.high_weight) + sample_at(&map, c, at.rank + 1) * at.high_weight;
+}
+
+static int ddsketch_estimate(const struct state_ref *src, uint32_t k, const struct sketch_params *params,
+                             enum statistic statistic, const struct sketch_args *args, void *scratch, double *ret)
+{
+    struct ddcontent c;
+    bool interpolated = statistic == STATISTIC_QUANTILE;
+    if (!interpolated && statistic != STATISTIC_QUANTILE_RANK && statistic != STATISTIC_COUNT)
+        return SKETCH_BAD_DATA;
+    int rc = ddcontent_sum(&c, src, k, params, scratch);
+    if (rc != SKETCH_OK)
+        return rc;
+    uint64_t n = c.negative.n + c.zero_n + c.positive.n;
+    if (n + c.nonfinite_n == 0)
+        return SKETCH_NONE;
+    if (statistic == STATISTIC_COUNT) {
+        *ret = (double)(n + c.nonfinite_n);
+        return SKETCH_OK;
+    }
+    double q = args->q;
+    if (n == 0)
+        return SKETCH_NONE;
+    if (q != q)
+        *ret = bits_to_f64(BITS_NAN);
+    else if (q < 0 || q > 1)
+        *ret = q < 0 ? -INFINITY : INFINITY;
+    else
+        *ret = quantile(&c, params->alpha, n, q, interpolated);
+    return SKETCH_OK;
+}
+
+/* --- validation, flags, count --- */
+
+/* Bins and samples of a store, or false. */
+static bool store_measure(struct ddstore_cursor *c, uint64_t *bins_n, uint64_t *samples_n)
+{
+    int32_t index, last = INT32_MIN;
+    uint64_t n;
+    while (ddstore_next(c, &index, &n)) {
+        *bins_n += index != last;
+        *samples_n += n;
+        last = index;
+        if (*samples_n >= DDCONTENT_N_END)
+            return false;
+    }
+    return !c->failed && last != INT32_MIN;
+}
+
+static int ddsketch_validate(const uint8_t *bytes, size_t n, const struct sketch_params *params, const char **reason)
+{
+    struct ddhead h;
+    int rc = ddhead_read(&h, bytes, n, reason);
+    if (rc != SKETCH_OK)
+        return rc;
+    if (bits_of_f64(h.alpha) != bits_of_f64(params->alpha)) {
+        *reason = "a DDSketch state was built with another alpha";
+        return SKETCH_CORRUPT;
+    }
+    uint64_t bins_n = 0, samples_n = h.zero_n + h.nonfinite_n;
+    if ((h.has_negative && !store_measure(&h.negative, &bins_n, &samples_n)) ||
+        (h.has_positive && !store_measure(&h.positive, &bins_n, &samples_n))) {
+        *reason = "a DDSketch store is malformed";
+        return SKETCH_CORRUPT;
+    }
+    if (bins_n > ddcontent_bins_most(params) || samples_n == 0 || samples_n >= DDCONTENT_N_END) {
+        *reason = "a DDSketch state holds too many bins or samples, or none";
+        return SKETCH_CORRUPT;
+    }
+    return SKETCH_OK;
+}
+
+static uint32_t ddsketch_flags(const uint8_t *bytes, size_t n)
+{
+    struct ddhead h;
+    const char *reason;
+    if (ddhead_read(&h, bytes, n, &reason) != SKETCH_OK)
+        return 0;
+    return (h.nonfinite_n ? STATE_NONFINITE : 0) | (h.collapsed ? STATE_COLLAPSED : 0);
+}
+
+static uint64_t ddsketch_count(const uint8_t *bytes, size_t n)
+{
+    struct ddhead h;
+    const char *reason;
+    uint64_t bins_n = 0, samples_n = 0;
+    if (ddhead_read(&h, bytes, n, &reason) != SKETCH_OK)
+        return 0;
+    if (h.has_negative)
+        store_measure(&h.negative, &bins_n, &samples_n);
+    if (h.has_positive)
+        store_measure(&h.positive, &bins_n, &samples_n);
+    return samples_n + h.zero_n + h.nonfinite_n;
+}
+
+static const struct family_readout readouts[] = {
+    {STATISTIC_QUANTILE, MERGED_AS_UNION},
+    {STATISTIC_QUANTILE_RANK, MERGED_AS_UNION},
+    {STATISTIC_COUNT, MERGED_EXACT},
+};
+
+const struct family_info ddsketch_family = {
+    .family = FAMILY_DDSKETCH,
+    .name = "ddsketch",
+    .merge = MERGE_DISJOINT,
+    .readouts = readouts,
+    .readouts_n = sizeof readouts / sizeof readouts[0],
+    .check_params = ddsketch_check_params,
+    .size_bound = ddsketch_size_bound,
+    .scratch_bound = ddsketch_scratch_bound,
+    .build = ddsketch_build,
+    .merge_k = ddsketch_merge_k,
+    .estimate = ddsketch_estimate,
+    .validate = ddsketch_validate,
+    .flags = ddsketch_flags,
+    .count = ddsketch_count,
+};

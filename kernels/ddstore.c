@@ -1,0 +1,171 @@
+#include "kernels/ddstore.h"
+
+#include "kernels/bits.h"
+#include "kernels/gamma.h"
+
+enum { VARINT_MAX = 10, INDEX_VARINT_MAX = 5 };
+
+size_t ddstore_bound(uint64_t bins_n)
+{
+    return 2 + VARINT_MAX + (size_t)bins_n * (INDEX_VARINT_MAX + VARINT_MAX);
+}
+
+static inline size_t varint_size(uint64_t v)
+{
+    return (bits_width(v | 1) + 6) / 7;
+}
+
+int ddstore_choose(const struct ddstore *s, size_t *ret_size)
+{
+    uint64_t top = bits_zigzag(s->bins[0].index), most = 0;
+    size_t size[DDSTORE_END] = {0};
+    size[DDSTORE_STEPS] = varint_size(top) + (s->bins[0].n - 1);
+    size[DDSTORE_COUNTED] = varint_size(top << 1);
+    for (uint32_t i = 0; i < s->bins_n; i++) {
+        uint64_t n = s->bins[i].n;
+        most = n > most ? n : most;
+        if (n > 1)
+            size[DDSTORE_COUNTED] += varint_size(n - 2);
+        if (i > 0) {
+            uint64_t step = (uint64_t)((int64_t)s->bins[i - 1].index - s->bins[i].index);
+            size[DDSTORE_STEPS] += varint_size(step) + (n - 1);
+            size[DDSTORE_COUNTED] += varint_size((step - 1) << 1);
+        }
+    }
+    size_t width = (size_t)((int64_t)s->bins[0].index - s->bins[s->bins_n - 1].index) + 1;
+    size[DDSTORE_BYTES] = most > UINT8_MAX ? 0 : varint_size(top) + width;
+    size[DDSTORE_WORDS] = most > UINT16_MAX ? 0 : varint_size(top) + width * 2;
+    size[DDSTORE_LONGS] = most > UINT32_MAX ? 0 : varint_size(top) + width * 4;
+    int best = DDSTORE_STEPS;
+    for (int form = DDSTORE_COUNTED; form < DDSTORE_END; form++)
+        if (size[form] != 0 && size[form] < size[best])
+            best = form;
+    *ret_size = 2 + size[best];
+    return best;
+}
+
+static uint8_t *write_dense(uint8_t *p, const struct ddstore *s, int form)
+{
+    int64_t index = s->bins[0].index;
+    for (uint32_t i = 0; i < s->bins_n; index--) {
+        uint32_t n = 0;
+        if (s->bins[i].index == index)
+            n = (uint32_t)s->bins[i++].n;
+        if (form == DDSTORE_BYTES) {
+            *p++ = (uint8_t)n;
+        } else if (form == DDSTORE_WORDS) {
+            bits_store_u16(p, (uint16_t)n);
+            p += 2;
+        } else {
+            bits_store_u32(p, n);
+            p += 4;
+        }
+    }
+    return p;
+}
+
+uint8_t *ddstore_write(uint8_t *p, const struct ddstore *s, int form)
+{
+    *p++ = s->top_share;
+    *p++ = s->low_share;
+    uint64_t top = bits_zigzag(s->bins[0].index);
+    if (form != DDSTORE_COUNTED)
+        p = bits_put_varint(p, top);
+    if (form >= DDSTORE_BYTES)
+        return write_dense(p, s, form);
+    for (uint32_t i = 0; i < s->bins_n; i++) {
+        uint64_t n = s->bins[i].n;
+        uint64_t step = i > 0 ? (uint64_t)((int64_t)s->bins[i - 1].index - s->bins[i].index) : 0;
+        if (form == DDSTORE_COUNTED) {
+            p = bits_put_varint(p, (i > 0 ? step - 1 : top) << 1 | (n > 1));
+            if (n > 1)
+                p = bits_put_varint(p, n - 2);
+            continue;
+        }
+        if (i > 0)
+            p = bits_put_varint(p, step);
+        memset(p, 0, n - 1);
+        p += n - 1;
+    }
+    return p;
+}
+
+static bool read_varint(struct ddstore_cursor *c, uint64_t *ret)
+{
+    if (c->p < c->end && *c->p < 128) {
+        *ret = *c->p++;
+        return true;
+    }
+    const uint8_t *p = bits_get_varint(c->p, c->end, ret);
+    c->failed |= p == NULL;
+    c->p = p ? p : c->end;
+    return p != NULL;
+}
+
+void ddstore_open(struct ddstore_cursor *c, const uint8_t *bytes, size_t size, int form)
+{
+    *c = (struct ddstore_cursor){.p = bytes, .end = bytes + size, .form = form, .first = true};
+    uint64_t top = 0;
+    c->failed = size < 3 || form <= DDSTORE_NONE || form >= DDSTORE_END;
+    if (c->failed)
+        return;
+    c->top_share = *c->p++;
+    c->low_share = *c->p++;
+    if (form == DDSTORE_COUNTED) {
+        const uint8_t *entry = c->p;
+        read_varint(c, &top);
+        c->p = c->failed ? c->p : entry; /* its low bit belongs to the first bin */
+        top >>= 1;
+    } else {
+        read_varint(c, &top);
+    }
+    c->index = bits_unzigzag(top);
+    c->failed |= top > 2 * (uint64_t)GAMMA_INDEX_MAX;
+}
+
+static bool next_dense(struct ddstore_cursor *c, int32_t *ret_index, uint64_t *ret_n)
+{
+    size_t each = c->form == DDSTORE_BYTES ? 1 : c->form == DDSTORE_WORDS ? 2 : 4;
+    while ((size_t)(c->end - c->p) >= each) {
+        uint32_t n = each == 1 ? *c->p : each == 2 ? bits_load_u16(c->p) : bits_load_u32(c->p);
+        c->p += each;
+        int64_t index = c->index--;
+        if (n != 0) {
+            *ret_index = (int32_t)index;
+            *ret_n = n;
+            c->failed = index < -GAMMA_INDEX_MAX;
+            return !c->failed;
+        }
+        c->failed = c->p == c->end; /* the last must not be 0 */
+    }
+    c->failed |= c->p != c->end;
+    return false;
+}
+
+bool ddstore_next(struct ddstore_cursor *c, int32_t *ret_index, uint64_t *ret_n)
+{
+    uint64_t entry = 0, more = 0;
+    if (c->failed)
+        return false;
+    if (c->form >= DDSTORE_BYTES)
+        return next_dense(c, ret_index, ret_n);
+    if (c->p == c->end && !(c->first && c->form == DDSTORE_STEPS))
+        return false;
+    *ret_n = 1;
+    if (c->form == DDSTORE_STEPS) {
+        if (!c->first && !read_varint(c, &entry))
+            return false;
+    } else {
+        if (!read_varint(c, &entry) || ((entry & 1) && !read_varint(c, &more)))
+            return false;
+        *ret_n = (entry & 1) ? more + 2 : 1;
+        entry = c->first ? 0 : (entry >> 1) + 1;
+        c->failed = more >= UINT64_C(1) << 48;
+    }
+    c->failed |= entry > 2 * (uint64_t)GAMMA_INDEX_MAX;
+    c->first = false;
+    c->index -= (int64_t)entry;
+    c->failed |= c->index < -GAMMA_INDEX_MAX;
+    *ret_index = (int32_t)c->index;
+    return !c->failed;
+}

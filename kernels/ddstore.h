@@ -1,0 +1,58 @@
+/*
+ * One sign's bins of a DDSketch, as bytes. A store holds at least one bin and goes from the greatest magnitude down, so
+ * that high quantiles come first:
+ *
+ *   | u8 top share | u8 low share | bins in one of five forms |
+ *
+ *   form 1  steps     varint zigzag(top), then for each further sample varint (index before - index), 0 = same bin
+ *   form 2  counted   varint zigzag(top) << 1 | many, then for each further bin varint (index before - index - 1) << 1
+ * | many; behind every entry with many = 1: varint samples - 2 form 3  bytes     varint zigzag(top), u8 samples of each
+ * bin from top downward, gaps as 0; the last is not 0 form 4  words     the same with u16 form 5  longs     the same
+ * with u32
+ *
+ * A share says where in its bucket the greatest (top) or the smallest (low) magnitude lies, in 1/256 of the bucket on
+ * the logarithmic scale. The store ends where its bytes end. The least bytes win, then the lower form.
+ */
+#ifndef KERNELS_DDSTORE_H
+#define KERNELS_DDSTORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DDSTORE_NONE = 0, DDSTORE_STEPS, DDSTORE_COUNTED, DDSTORE_BYTES, DDSTORE_WORDS, DDSTORE_LONGS, DDSTORE_END };
+
+struct ddstore_bin {
+    int32_t index;
+    uint64_t n; /* >= 1 */
+};
+
+/* A store in memory; bins from the greatest magnitude down, each index once. */
+struct ddstore {
+    struct ddstore_bin *bins;
+    uint32_t bins_n; /* 0 = no store */
+    uint8_t top_share, low_share;
+    uint64_t n; /* samples */
+};
+
+/* Most bytes of a store of so many bins. */
+size_t ddstore_bound(uint64_t bins_n);
+/* The form that needs the least bytes; *ret_size = how many. bins_n >= 1. */
+int ddstore_choose(const struct ddstore *s, size_t *ret_size);
+/* Writes exactly the bytes ddstore_choose counted. Returns the byte after them. */
+uint8_t *ddstore_write(uint8_t *p, const struct ddstore *s, int form);
+
+/* Reading from the top. Never reads outside [bytes, bytes + size). */
+struct ddstore_cursor {
+    const uint8_t *p, *end;
+    int form;
+    bool failed; /* the bytes are malformed; no bin follows */
+    bool first;
+    uint8_t top_share, low_share;
+    int64_t index;
+};
+void ddstore_open(struct ddstore_cursor *c, const uint8_t *bytes, size_t size, int form);
+/* The next entry: an index and its samples. Form 1 gives one entry a sample, so an index may come again. */
+bool ddstore_next(struct ddstore_cursor *c, int32_t *ret_index, uint64_t *ret_n);
+
+#endif

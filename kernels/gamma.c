@@ -1,0 +1,194 @@
+#include "kernels/gamma.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "kernels/bits.h"
+
+/* --- double-double arithmetic (Dekker 1971, Knuth) --- */
+
+struct pair {
+    double hi, lo; /* |lo| <= ulp(hi) / 2 */
+};
+
+static struct pair add_exact(double a, double b)
+{
+    double sum = a + b, t = sum - a;
+    return (struct pair){sum, (a - (sum - t)) + (b - t)};
+}
+
+static struct pair multiply_exact(double a, double b)
+{
+    const double splitter = 134217729; /* 2^27 + 1 */
+    double p = a * b, ca = splitter * a, cb = splitter * b;
+    double a_hi = ca - (ca - a), a_lo = a - a_hi, b_hi = cb - (cb - b), b_lo = b - b_hi;
+    return (struct pair){p, ((a_hi * b_hi - p) + a_hi * b_lo + a_lo * b_hi) + a_lo * b_lo};
+}
+
+static struct pair multiply(struct pair a, struct pair b)
+{
+    struct pair p = multiply_exact(a.hi, b.hi);
+    return add_exact(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
+}
+
+static struct pair subtract(struct pair a, struct pair b)
+{
+    struct pair d = add_exact(a.hi, -b.hi);
+    return add_exact(d.hi, d.lo + (a.lo - b.lo));
+}
+
+static struct pair divide(struct pair a, struct pair b)
+{
+    double first = a.hi / b.hi;
+    struct pair rest = subtract(a, multiply((struct pair){first, 0}, b));
+    double second = rest.hi / b.hi;
+    rest = subtract(rest, multiply((struct pair){second, 0}, b));
+    struct pair q = add_exact(first, second);
+    return add_exact(q.hi, q.lo + rest.hi / b.hi);
+}
+
+/* --- numbers with their own exponent, so that no power overflows --- */
+
+static double power_of_two(int64_t e)
+{
+    return bits_to_f64((uint64_t)(e + 1023) << 52); /* -1022 <= e <= 1023 */
+}
+
+static int64_t exponent_of(double v)
+{
+    return (int64_t)(bits_of_f64(v) >> 52 & 2047) - 1023; /* v normal */
+}
+
+static struct gamma_number normalize(struct pair v, int64_t exponent)
+{
+    int64_t e = exponent_of(v.hi);
+    double scale = power_of_two(-e);
+    return (struct gamma_number){v.hi * scale, v.lo * scale, exponent + e};
+}
+
+static struct gamma_number product(struct gamma_number a, struct gamma_number b)
+{
+    struct pair p = multiply((struct pair){a.hi, a.lo}, (struct pair){b.hi, b.lo});
+    return normalize(p, a.exponent + b.exponent);
+}
+
+/* gamma^index: the definition of the bucket edges. */
+static struct gamma_number edge(const struct gamma_map *map, int32_t index)
+{
+    struct gamma_number power = {1, 0, 0}, base = index < 0 ? map->inverse : map->gamma;
+    for (uint32_t n = index < 0 ? 0 - (uint32_t)index : (uint32_t)index; n > 0; n >>= 1) {
+        if (n & 1)
+            power = product(power, base);
+        if (n > 1)
+            base = product(base, base);
+    }
+    return power;
+}
+
+/* |x| >= e? */
+static bool reaches(double x, struct gamma_number e)
+{
+    x = fabs(x);
+    int64_t offset = 0;
+    if (x < DBL_MIN) {
+        x *= 0x1p54; /* exact */
+        offset = -54;
+    }
+    struct gamma_number v = normalize((struct pair){x, 0}, offset);
+    if (v.exponent != e.exponent)
+        return v.exponent > e.exponent;
+    return v.hi != e.hi ? v.hi > e.hi : e.lo <= 0;
+}
+
+static double to_double(struct gamma_number v)
+{
+    if (v.exponent > 1023)
+        return DBL_MAX;
+    if (v.exponent >= -1022)
+        return (v.hi + v.lo) * power_of_two(v.exponent);
+    if (v.exponent < -1100)
+        return 0;
+    return (v.hi + v.lo) * 0x1p-1000 * power_of_two(v.exponent + 1000);
+}
+
+/* log2((1 + alpha) / (1 - alpha)) = 2 atanh(alpha) / ln 2; the argument is halved until its series is short. */
+static double log2_gamma(double alpha)
+{
+    double a = alpha, scale = 2;
+    while (a > 0.1) {
+        a = a / (1 + sqrt((1 - a) * (1 + a)));
+        scale *= 2;
+    }
+    double square = a * a, power = a, sum = 0;
+    for (int i = 1; i < 40; i += 2) {
+        sum += power / i;
+        power *= square;
+    }
+    return scale * sum * 1.4426950408889634074;
+}
+
+void gamma_init(struct gamma_map *map, double alpha)
+{
+    struct pair above = add_exact(1, alpha), below = add_exact(1, -alpha);
+    map->alpha = alpha;
+    map->gamma = normalize(divide(above, below), 0);
+    map->inverse = normalize(divide(below, above), 0);
+    map->per_octave = 1 / log2_gamma(alpha);
+    map->slack = map->per_octave * 4e-12 + 1e-9;
+}
+
+/* log2 of each |x|: exponent, plus 2 atanh((m - 1) / (m + 1)) / ln 2 with m in [sqrt 1/2, sqrt 2). Straight-line, so
+ * that compilers turn it into vector code; the operations and their order are the definition. */
+void gamma_logs(const struct gamma_map *map, const double *x, size_t n, double *ret_logs)
+{
+    static const double c[] = {2.8853900817779268, 0.9617966939259756, 0.5770780163555853,  0.4121985831111324,
+                               0.3205988979753252, 0.2623081892525388, 0.22195308321368669, 0.19235933878519512};
+    double per_octave = map->per_octave;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = bits_of_f64(x[i]) & (UINT64_MAX >> 1);
+        double e = bits_to_f64(bits >> 52 | UINT64_C(0x4330000000000000)) - (0x1p52 + 1023);
+        double m = bits_to_f64((bits & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000));
+        double up = m > 1.4142135623730951 ? 1.0 : 0.0;
+        m *= 1 - 0.5 * up;
+        double s = (m - 1) / (m + 1), z = s * s;
+        double series = c[0] + z * (c[1] + z * (c[2] + z * (c[3] + z * (c[4] + z * (c[5] + z * (c[6] + z * c[7]))))));
+        ret_logs[i] = (e + up + s * series) * per_octave;
+    }
+}
+
+int32_t gamma_index(const struct gamma_map *map, double x, double log, uint8_t *ret_share)
+{
+    if (fabs(x) < DBL_MIN) {
+        double scaled = x * 0x1p54;
+        gamma_logs(map, &scaled, 1, &log);
+        log -= 54 * map->per_octave;
+    }
+    const double round = 6755399441055744.0; /* 1.5 * 2^52: adding it leaves an integer */
+    double nearest = (log + round) - round, index;
+    if (fabs(log - nearest) > map->slack)
+        index = nearest > log ? nearest - 1 : nearest;
+    else
+        index = reaches(x, edge(map, (int32_t)nearest)) ? nearest : nearest - 1;
+    double share = (log - index) * 256;
+    *ret_share = share < 0 ? 0 : share > 255 ? 255 : (uint8_t)share;
+    return (int32_t)index;
+}
+
+double gamma_representative(const struct gamma_map *map, int32_t index)
+{
+    struct pair above = add_exact(1, map->alpha);
+    return to_double(product(edge(map, index), (struct gamma_number){above.hi, above.lo, 0}));
+}
+
+double gamma_at_share(const struct gamma_map *map, int32_t index, uint8_t share)
+{
+    /* gamma^(1/512), nine roots down, to the odd power 2 share + 1 */
+    double root = (map->gamma.hi + map->gamma.lo) * power_of_two(map->gamma.exponent);
+    double factor = 1;
+    for (int i = 0; i < 9; i++) {
+        root = sqrt(root);
+        if ((2 * share + 1) >> (8 - i) & 1)
+            factor *= root;
+    }
+    return to_double(product(edge(map, index), normalize((struct pair){factor, 0}, 0)));
+}
