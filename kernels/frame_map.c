@@ -48,7 +48,9 @@ unsigned frame_map_decimal(uint64_t *y, const double *v, unsigned n, unsigned e,
         for (; i < stop; i++) {
             double t = v[i] * scale + FRAME_MAGIC, r = t - FRAME_MAGIC;
             y[i] = bits_of_f64(t) - FRAME_MAGIC_BITS;
-            misfits += !((bits_of_f64(r / scale) == bits_of_f64(v[i])) & integer_in_range(r));
+            unsigned fits = bits_of_f64(r / scale) == bits_of_f64(v[i]);
+            fits &= integer_in_range(r); /* no branch: misfits come at random */
+            misfits += 1 - fits;
         }
     }
     return misfits;
@@ -66,7 +68,7 @@ unsigned frame_map_near_decimal(uint64_t *y, int64_t *correction, const double *
         uint64_t ulps = ulps_above(v[i], r, scale);
         y[i] = bits_of_f64(t) - FRAME_MAGIC_BITS;
         correction[i] = (int64_t)ulps;
-        misfits += !(ulps_fit(ulps, true) & integer_in_range(r));
+        misfits += !ulps_fit(ulps, true) || !integer_in_range(r);
     }
     return misfits;
 }
