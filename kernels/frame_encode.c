@@ -6,9 +6,9 @@
 #include "kernels/frame_internal.h"
 
 enum { PROBES = 8, PROBE_MISFITS_MAX = 2, NEAR_MISFITS_MAX = 1, NEAR_E_MAX = 12, NEAR_MIN_N = 8 };
-enum { CONSTANT_SHIFT_MIN = 7 };   /* a shift's byte saves one byte of a lone varint from here on */
-enum { EXCEPTION_BITS = 72 };      /* what an exception costs: a position and eight bytes */
-enum { DIGIT_BITS_NUMERATOR = 4 }; /* what one more decimal digit costs each value, rounded up from 3.4 */
+enum { CONSTANT_SHIFT_MIN = 7 }; /* a shift's byte saves one byte of a lone varint from here on */
+enum { EXCEPTION_BITS = 72 };    /* what an exception costs: a position and eight bytes */
+enum { DIGIT_BITS = 4 };         /* what one more decimal digit costs each value, rounded up from 3.4 */
 
 static uint8_t *put_positions(uint8_t *p, const uint16_t *position, unsigned k, unsigned of)
 {
@@ -137,7 +137,7 @@ static bool find_decimal(struct frame_map *map, const double *v, unsigned n, str
             return true;
         if (e < FRAME_E_MAX) {
             unsigned more = frame_map_decimal(work->ordered, v, n, e + 1, misfits);
-            if (more < misfits && (misfits - more) * EXCEPTION_BITS > n * DIGIT_BITS_NUMERATOR)
+            if (more < misfits && (misfits - more) * EXCEPTION_BITS > n * DIGIT_BITS)
                 continue;
         }
         map->exceptions_n = frame_map_exceptions(work->exception, work->y, NULL, v, n, e);
