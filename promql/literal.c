@@ -1,4 +1,4 @@
-/* Meaning of literals: Go's ParseInt with base 0, then ParseFloat; strings as Go unquotes them. */
+/* Meaning of literals: numbers by way of base/float_text, strings as Go unquotes them. */
 #include "promql/literal.h"
 
 #include <math.h>
@@ -6,57 +6,9 @@
 
 #include "base/float_text.h"
 
-enum { NUMBER_TEXT_MAX = 1024 };
-
-/* Go's rule: '_' stands between digits or after a prefix. */
-static bool underscores_ok(struct str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] != '_')
-            continue;
-        bool prefix = i == 2 && s.p[0] == '0' && (s.p[1] == 'x' || s.p[1] == 'X');
-        if (i == 0 || i + 1 == s.n || s.p[i + 1] == '_' || (!prefix && s.p[i - 1] == '_'))
-            return false;
-    }
-    return true;
-}
-
-/* Integers below 2^63; false when it is none, and the float reader has its turn. */
-static bool read_integer(const char *p, size_t n, double *ret)
-{
-    unsigned base = 10;
-    size_t i = 0;
-    if (n > 1 && p[0] == '0') {
-        base = p[1] == 'x' || p[1] == 'X' ? 16 : 8;
-        i = base == 16 ? 2 : 1;
-    }
-    if (i == n)
-        return false;
-    uint64_t v = 0;
-    for (; i < n; i++) {
-        char c = p[i];
-        unsigned digit = c >= '0' && c <= '9'                 ? (unsigned)(c - '0')
-                         : (c | 32) >= 'a' && (c | 32) <= 'f' ? (unsigned)((c | 32) - 'a') + 10
-                                                              : 99;
-        if (digit >= base || v > ((uint64_t)INT64_MAX - digit) / base)
-            return false;
-        v = v * base + digit;
-    }
-    *ret = (double)v;
-    return true;
-}
-
 bool literal_number(struct str text, double *ret, char reason[160])
 {
-    char plain[NUMBER_TEXT_MAX];
-    size_t n = 0;
-    bool fits = text.n < sizeof plain && underscores_ok(text);
-    for (size_t i = 0; fits && i < text.n; i++)
-        if (text.p[i] != '_')
-            plain[n++] = text.p[i];
-    if (fits && read_integer(plain, n, ret))
-        return true;
-    bool infinity = n == 3 && (plain[0] | 32) == 'i', read = fits && float_parse((struct str){plain, n}, ret);
+    bool read = float_parse_literal(text, ret), infinity = (text.p[0] | 32) == 'i';
     if (read && (infinity || !isinf(*ret)))
         return true;
     snprintf(reason, 160, "strconv.ParseFloat: parsing \"%.*s\": %s", (int)(text.n < 60 ? text.n : 60), text.p,

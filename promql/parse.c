@@ -222,24 +222,11 @@ static struct expr *parse_paren(struct parser *p)
     return e && parse_set_args(p, e, &inside, 1) ? e : NULL;
 }
 
-/* An aggregator's name is a metric's name where an expression may end or go on after it. */
-static bool name_ends(enum token_kind after)
+/* An aggregator's name is a metric's name unless one of these follows. */
+static bool aggregation_follows(struct parser *p)
 {
-    enum binary_op op;
-    switch (after) {
-    case TOKEN_EOF:
-    case TOKEN_RIGHT_PAREN:
-    case TOKEN_COMMA:
-    case TOKEN_LEFT_BRACE:
-    case TOKEN_LEFT_BRACKET:
-    case TOKEN_OFFSET:
-    case TOKEN_AT:
-    case TOKEN_ANCHORED:
-    case TOKEN_SMOOTHED:
-        return true;
-    default:
-        return operator_of(after, &op) != 0;
-    }
+    enum token_kind after = parse_peek(p);
+    return after == TOKEN_LEFT_PAREN || after == TOKEN_BY || after == TOKEN_WITHOUT;
 }
 
 static struct expr *parse_primary(struct parser *p)
@@ -258,7 +245,7 @@ static struct expr *parse_primary(struct parser *p)
     default:
         break;
     }
-    if (kind >= TOKEN_SUM && kind <= TOKEN_LIMIT_RATIO && !name_ends(parse_peek(p)))
+    if (kind >= TOKEN_SUM && kind <= TOKEN_LIMIT_RATIO && aggregation_follows(p))
         return parse_aggregate(p);
     if (token_may(kind, TOKEN_USE_CALL) && parse_peek(p) == TOKEN_LEFT_PAREN)
         return parse_call(p);

@@ -59,6 +59,22 @@ struct arg_list {
     size_t n, cap;
 };
 
+static bool may_start_expr(enum token_kind kind)
+{
+    switch (kind) {
+    case TOKEN_LEFT_PAREN:
+    case TOKEN_LEFT_BRACE:
+    case TOKEN_STRING:
+    case TOKEN_NUMBER:
+    case TOKEN_DURATION:
+    case TOKEN_ADD:
+    case TOKEN_SUB:
+        return true;
+    default:
+        return token_may(kind, TOKEN_USE_METRIC);
+    }
+}
+
 static bool parse_args(struct parser *p, struct arg_list *list)
 {
     if (!parse_accept(p, TOKEN_LEFT_PAREN)) {
@@ -85,7 +101,7 @@ static bool parse_args(struct parser *p, struct arg_list *list)
             parse_unexpected(p);
             return false;
         }
-        if (p->cur.kind == TOKEN_RIGHT_PAREN) {
+        if (p->cur.kind != TOKEN_ERROR && !may_start_expr(p->cur.kind)) {
             parse_fail(p, comma, "trailing commas not allowed in function call args");
             return false;
         }
@@ -117,8 +133,11 @@ static enum aggregate_op aggregate_of(enum token_kind kind)
 
 static bool parse_aggregate_modifier(struct parser *p, struct expr *e)
 {
+    /* Prometheus looks this far before it judges the arguments, so a lexer's error here comes first. */
+    if (p->cur.kind == TOKEN_ERROR)
+        parse_unexpected(p);
     if (p->cur.kind != TOKEN_BY && p->cur.kind != TOKEN_WITHOUT)
-        return true;
+        return p->code == 0;
     e->without = parse_take(p).kind == TOKEN_WITHOUT;
     return parse_grouping(p, &e->grouping, &e->grouping_n);
 }

@@ -40,34 +40,10 @@ static void add_labels(struct printer *p, const struct str *names, uint32_t n)
     add(p, ")");
 }
 
-/* Digits only, never an exponent: Go's 'f' with precision -1. */
-static void add_plain_float(struct printer *p, double v)
+static void add_number(struct printer *p, double v)
 {
     char text[FLOAT_TEXT_MAX];
-    int n = float_format(v, text);
-    char *e = isfinite(v) ? memchr(text, 'e', (size_t)n) : NULL;
-    if (!e) {
-        strbuf_add(p->out, text, (size_t)n);
-        return;
-    }
-    int exponent = atoi(e + 1), digits_n = 0;
-    char digits[FLOAT_TEXT_MAX];
-    for (char *at = text; at < e; at++)
-        if (*at != '.' && *at != '-')
-            digits[digits_n++] = *at;
-    if (v < 0)
-        add(p, "-");
-    if (exponent < 0) {
-        add(p, "0.");
-        for (int i = -1; i > exponent; i--)
-            add(p, "0");
-        strbuf_add(p->out, digits, (size_t)digits_n);
-        return;
-    }
-    /* From 1e21 on a shortest form has at most 17 digits: all before the point. */
-    strbuf_add(p->out, digits, (size_t)digits_n);
-    for (int i = digits_n - 1; i < exponent; i++)
-        add(p, "0");
+    strbuf_add(p->out, text, (size_t)float_format_f(v, text));
 }
 
 static void add_duration_ms(struct printer *p, int64_t ms)
@@ -98,7 +74,7 @@ static void print_duration_expr(struct printer *p, const struct duration_expr *d
     switch (d->op) {
     case DURATION_LITERAL:
         if (d->is_number || p->identity)
-            add_plain_float(p, d->value_s);
+            add_number(p, d->value_s);
         else
             add_seconds(p, d->value_s);
         break;
@@ -321,7 +297,7 @@ void print_expr(struct printer *p, const struct expr *e)
         if (e->number_duration && !p->identity)
             add_seconds(p, e->number);
         else
-            add_plain_float(p, e->number);
+            add_number(p, e->number);
         break;
     case EXPR_STRING:
         strbuf_add_go_quoted(p->out, e->string);
