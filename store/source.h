@@ -73,6 +73,7 @@ struct source_result {
     uint32_t windows_n;
     const uint32_t *views; /* [identities_n] store view numbers, SOURCE_NO_VIEW if the store has none yet */
     int64_t watermark_ms;
+    void *held; /* the source's own: what release lets go */
 };
 
 struct source {

@@ -1,0 +1,140 @@
+#include "ingest/admit.h"
+
+#include <stdio.h>
+#include <xxhash.h>
+
+#include "base/float_text.h"
+#include "base/stats.h"
+
+static struct stat counts[] = {
+    [VERDICT_STORE] = STAT_COUNTER("mullion_samples_stored_total", "", "Samples stored"),
+    [VERDICT_STORE_LATE] =
+        STAT_COUNTER("mullion_samples_late_total", "", "Samples stored although late (also in stored)"),
+    [VERDICT_IGNORE] = STAT_COUNTER("mullion_samples_duplicate_total", "", "Samples that were held already"),
+#define REFUSED(v, label)                                                                                              \
+    [VERDICT_##v] = STAT_COUNTER("mullion_samples_refused_total", "reason=\"" label "\"", "Samples refused, by reason")
+    REFUSED(FUTURE, "future"),
+    REFUSED(TOO_OLD, "too_old"),
+    REFUSED(CONFLICT, "conflict"),
+    REFUSED(LABELS, "labels"),
+    REFUSED(HISTOGRAM, "histogram"),
+    REFUSED(SERIES_LIMIT, "series_limit"),
+#undef REFUSED
+};
+
+static const struct {
+    const char *reason;
+    bool refused;
+} verdicts[] = {
+#define X(name, label, is_refused) [VERDICT_##name] = {label, is_refused},
+    VERDICT_LIST(X)
+#undef X
+};
+
+const char *verdict_reason(enum verdict v)
+{
+    return verdicts[v].reason;
+}
+
+bool verdict_refuses(enum verdict v)
+{
+    return verdicts[v].refused;
+}
+
+void verdict_count(enum verdict v, uint64_t n)
+{
+    if (n == 0)
+        return;
+    stat_add(&counts[v], (int64_t)n);
+    if (v == VERDICT_STORE_LATE)
+        stat_add(&counts[VERDICT_STORE], (int64_t)n);
+}
+
+void verdict_register(void)
+{
+    for (int v = VERDICT_STORE; v < VERDICT_END; v++)
+        stat_register(&counts[v]);
+}
+
+static bool check_label(const struct label *l, char reason[200])
+{
+    const char *fault = NULL;
+    if (l->name.n == 0)
+        fault = "a label name is empty";
+    else if (!utf8_valid(l->name.p, l->name.n))
+        fault = "a label name is not UTF-8";
+    if (fault) {
+        snprintf(reason, 200, "%s", fault);
+        return false;
+    }
+    if (!utf8_valid(l->value.p, l->value.n)) {
+        snprintf(reason, 200, "value of label %.*s is not UTF-8", (int)(l->name.n > 100 ? 100 : l->name.n), l->name.p);
+        return false;
+    }
+    return true;
+}
+
+bool admit_labels(const struct admission *a, struct wire_series *s, bool too_many, struct labels *ret, char reason[200])
+{
+    size_t bytes = 0;
+    uint32_t n = 0;
+    if (too_many) {
+        snprintf(reason, 200, "more than %d labels", WRITE_LABELS_MAX);
+        return false;
+    }
+    for (uint32_t i = 0; i < s->labels_n; i++) {
+        if (!check_label(&s->labels[i], reason))
+            return false;
+        bytes += s->labels[i].name.n + s->labels[i].value.n;
+        if (s->labels[i].value.n)
+            s->labels[n++] = s->labels[i];
+    }
+    if (bytes > a->options->label_bytes_max) {
+        snprintf(reason, 200, "labels of %zu bytes, more than the limit of %u", bytes, a->options->label_bytes_max);
+        return false;
+    }
+    s->labels_n = n;
+    bool sorted = true;
+    for (uint32_t i = 1; i < n && sorted; i++)
+        sorted = str_cmp(s->labels[i - 1].name, s->labels[i].name) < 0;
+    if (!sorted && !labels_sort(s->labels, n)) {
+        snprintf(reason, 200, "a label name stands twice");
+        return false;
+    }
+    *ret = (struct labels){s->labels, n};
+    if (labels_get(ret, STR(LABEL_NAME)).n == 0) {
+        snprintf(reason, 200, "a series has no metric name (label " LABEL_NAME ")");
+        return false;
+    }
+    return true;
+}
+
+static bool same_bits(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+enum verdict admit_sample(const struct admission *a, int64_t series_last_ms, int64_t time_ms, double value,
+                          admit_held_fn *held, void *ctx)
+{
+    int64_t horizon_ms = a->watermark_ms == INT64_MIN ? INT64_MIN : a->watermark_ms - a->options->late_horizon_ms;
+    if (time_ms > a->receive_ms + a->options->max_future_ms)
+        return VERDICT_FUTURE;
+    if (time_ms > series_last_ms)
+        return time_ms <= a->watermark_ms ? VERDICT_STORE_LATE : VERDICT_STORE;
+    if (time_ms <= horizon_ms)
+        return VERDICT_TOO_OLD;
+    double kept;
+    if (!held(ctx, time_ms, &kept))
+        return VERDICT_STORE_LATE;
+    if (same_bits(kept, value) || float_is_stale(value))
+        return VERDICT_IGNORE;
+    return float_is_stale(kept) ? VERDICT_STORE_LATE : VERDICT_CONFLICT;
+}
+
+uint64_t admission_settings_hash(const struct ingest_options *o)
+{
+    const int64_t settings[] = {o->max_future_ms, o->late_horizon_ms, o->lateness_ms, (int64_t)o->series_max,
+                                (int64_t)o->label_bytes_max};
+    return XXH3_64bits(settings, sizeof settings);
+}

@@ -1,0 +1,296 @@
+#include "ingest/head.h"
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "base/float_text.h"
+#include "ingest/head_internal.h"
+#include "kernels/frame.h"
+
+enum {
+    BLOCK_HEAD_BYTES = 8, /* an open block: i64 time of its first sample, timestamp frame, value frame */
+    DECODE_ROOM = FRAME_MAX_N + FRAME_SLACK
+};
+
+void head_init(struct head *h)
+{
+    *h = (struct head){0};
+}
+
+static void late_free(struct late_samples *l)
+{
+    if (!l)
+        return;
+    mem_free(l->times_ms);
+    mem_free(l->values);
+    mem_free(l);
+}
+
+void head_series_clear(struct head_series *s)
+{
+    for (struct head_chunk *c = s->chunks, *next; c; c = next) {
+        next = c->next;
+        mem_free(c);
+    }
+    late_free(s->late);
+    late_free(s->late_moving);
+    mem_free(s->open);
+    *s = (struct head_series){.last_ms = INT64_MIN, .store_to_ms = INT64_MIN};
+}
+
+void head_done(struct head *h)
+{
+    for (uint32_t b = 0; b < h->blocks_n; b++) {
+        for (uint32_t i = 0; h->blocks[b] && i < SHARD_SERIES; i++)
+            head_series_clear(&h->blocks[b]->series[i]);
+        mem_free(h->blocks[b]);
+    }
+    mem_free(h->blocks);
+    *h = (struct head){0};
+}
+
+struct head_block *head_block_at(struct head *h, uint32_t block)
+{
+    if (block >= h->blocks_n) {
+        if (block >= h->blocks_cap)
+            h->blocks = mem_grow(h->blocks, &h->blocks_cap, block + 1u, sizeof(struct head_block *));
+        while (h->blocks_n <= block)
+            h->blocks[h->blocks_n++] = NULL;
+    }
+    if (!h->blocks[block]) {
+        struct head_block *made = mem_zalloc(sizeof *made);
+        for (uint32_t i = 0; i < SHARD_SERIES; i++)
+            made->series[i].last_ms = made->series[i].store_to_ms = INT64_MIN;
+        h->blocks[block] = made;
+    }
+    return h->blocks[block];
+}
+
+struct head_series *head_at(struct head *h, uint32_t series)
+{
+    return &head_block_at(h, series / SHARD_SERIES)->series[series % SHARD_SERIES];
+}
+
+const struct head_series *head_find(const struct head *h, uint32_t series)
+{
+    uint32_t block = series / SHARD_SERIES;
+    return block < h->blocks_n && h->blocks[block] ? &h->blocks[block]->series[series % SHARD_SERIES] : NULL;
+}
+
+/* ---- the open chunk ---- */
+
+size_t head_block_encode(uint8_t *dst, size_t cap, const int64_t *times_ms, const double *values, uint32_t n)
+{
+    _Alignas(16) uint8_t scratch[HEAD_SCRATCH];
+    int64_t relative[HEAD_TAIL];
+    for (uint32_t i = 0; i < n; i++)
+        relative[i] = times_ms[i] - times_ms[0];
+    MUST(frame_scratch(n) <= sizeof scratch);
+    store_i64(dst, times_ms[0]);
+    size_t at = BLOCK_HEAD_BYTES;
+    size_t times_size = frame_encode_i64(dst + at, cap - at, relative, n, scratch);
+    at += times_size;
+    size_t values_size = frame_encode_f64(dst + at, cap - at, values, n, scratch);
+    MUST(times_size && values_size);
+    return at + values_size;
+}
+
+/* All samples of the open blocks; room for HEAD_CHUNK_N + HEAD_TAIL + FRAME_SLACK. Returns the number; 0 with malformed
+ * bytes. */
+uint32_t head_open_decode(const uint8_t *open, size_t size, uint32_t n, int64_t *times_ms, double *values)
+{
+    uint32_t done = 0;
+    size_t at = 0;
+    while (done < n) {
+        if (size - at < BLOCK_HEAD_BYTES)
+            return 0;
+        int64_t first_ms = load_i64(open + at);
+        at += BLOCK_HEAD_BYTES;
+        size_t took = frame_decode_i64(open + at, size - at, HEAD_TAIL, times_ms + done);
+        at += took;
+        size_t took_values = took ? frame_decode_f64(open + at, size - at, HEAD_TAIL, values + done) : 0;
+        at += took_values;
+        if (!took_values)
+            return 0;
+        for (uint32_t i = 0; i < HEAD_TAIL; i++)
+            times_ms[done + i] += first_ms;
+        done += HEAD_TAIL;
+    }
+    return at == size ? n : 0;
+}
+
+struct head_chunk *head_chunk_make(const int64_t *times_ms, const double *values, uint32_t n)
+{
+    size_t bound = chunk_bound(n), scratch_bytes = frame_scratch(n);
+    uint8_t *bytes = mem_alloc(bound);
+    void *scratch = mem_alloc(scratch_bytes);
+    size_t size = chunk_encode(bytes, bound, times_ms, values, n, scratch);
+    MUST(size > 0);
+    struct head_chunk *c = mem_alloc(sizeof *c + size);
+    *c = (struct head_chunk){.first_ms = times_ms[0], .last_ms = times_ms[n - 1], .size = (uint32_t)size};
+    memcpy(c->bytes, bytes, size);
+    mem_free(scratch);
+    mem_free(bytes);
+    return c;
+}
+
+static void open_seal(struct head_series *s)
+{
+    int64_t times_ms[HEAD_CHUNK_N + HEAD_TAIL + FRAME_SLACK];
+    double values[HEAD_CHUNK_N + HEAD_TAIL + FRAME_SLACK];
+    uint32_t n = head_open_decode(s->open, s->open_size, s->open_n, times_ms, values);
+    MUST(n > 0);
+    struct head_chunk *c = head_chunk_make(times_ms, values, n);
+    if (s->newest_chunk)
+        s->newest_chunk->next = c;
+    else
+        s->chunks = c;
+    s->newest_chunk = c;
+    s->open_n = s->open_size = 0;
+}
+
+static void tail_pack(struct head_series *s)
+{
+    uint8_t block[HEAD_BLOCK_MAX];
+    size_t size = head_block_encode(block, sizeof block, s->tail_times_ms, s->tail_values, HEAD_TAIL);
+    if (s->open_size + size > HEAD_OPEN_MAX_BYTES || s->open_n == HEAD_CHUNK_N)
+        open_seal(s);
+    if (s->open_size + size > s->open_cap) {
+        /* Grow by what a chunk of such blocks will likely need, not by doubling: this is most of the head's memory. */
+        size_t cap = s->open_size + size + 64;
+        s->open = mem_realloc(s->open, cap);
+        s->open_cap = (uint16_t)cap;
+    }
+    memcpy(s->open + s->open_size, block, size);
+    s->open_size = (uint16_t)(s->open_size + size);
+    s->open_n += HEAD_TAIL;
+    s->tail_n = 0;
+}
+
+void head_append(struct head *h, uint32_t series, int64_t time_ms, double value)
+{
+    struct head_block *block = head_block_at(h, series / SHARD_SERIES);
+    struct head_series *s = &block->series[series % SHARD_SERIES];
+    MUST(time_ms > s->last_ms);
+    if (s->tail_n == HEAD_TAIL)
+        tail_pack(s);
+    s->tail_times_ms[s->tail_n] = time_ms;
+    s->tail_values[s->tail_n++] = value;
+    s->last_ms = time_ms;
+    block->touched = true;
+    h->samples_n++;
+}
+
+void head_insert_late(struct head *h, uint32_t series, int64_t time_ms, double value)
+{
+    struct head_block *block = head_block_at(h, series / SHARD_SERIES);
+    struct head_series *s = &block->series[series % SHARD_SERIES];
+    if (!s->late)
+        s->late = mem_zalloc(sizeof *s->late);
+    struct late_samples *l = s->late;
+    uint32_t at = l->n;
+    while (at > 0 && l->times_ms[at - 1] >= time_ms)
+        at--;
+    block->touched = true;
+    if (at < l->n && l->times_ms[at] == time_ms) {
+        l->values[at] = value;
+        return;
+    }
+    if (l->n == l->cap) {
+        l->cap = l->cap ? 2 * l->cap : 4;
+        l->times_ms = mem_realloc(l->times_ms, l->cap * sizeof *l->times_ms);
+        l->values = mem_realloc(l->values, l->cap * sizeof *l->values);
+    }
+    memmove(l->times_ms + at + 1, l->times_ms + at, (l->n - at) * sizeof *l->times_ms);
+    memmove(l->values + at + 1, l->values + at, (l->n - at) * sizeof *l->values);
+    l->times_ms[at] = time_ms;
+    l->values[at] = value;
+    l->n++;
+    h->samples_n++;
+    if (s->last_ms < time_ms)
+        s->last_ms = time_ms;
+}
+
+/* ---- reading ---- */
+
+static bool columns_add(struct columns *c, const int64_t *times_ms, const double *values, uint32_t n, int64_t start_ms,
+                        int64_t end_ms)
+{
+    c->times_ms = arena_grow(c->arena, c->times_ms, &c->times_cap, c->n + n, sizeof *c->times_ms);
+    c->values = arena_grow(c->arena, c->values, &c->values_cap, c->n + n, sizeof *c->values);
+    if (!c->times_ms || !c->values)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (times_ms[i] <= start_ms || times_ms[i] > end_ms)
+            continue;
+        c->times_ms[c->n] = times_ms[i];
+        memcpy(&c->values[c->n++], &values[i], sizeof values[i]);
+    }
+    return true;
+}
+
+static bool columns_add_late(struct columns *c, size_t first, const struct late_samples *l, int64_t start_ms,
+                             int64_t end_ms)
+{
+    if (!l || l->n == 0)
+        return true;
+    /* Merge from behind, so that the run [first, n) is moved once. */
+    size_t run = c->n - first;
+    int64_t *times_ms = ARENA_ARRAY(c->arena, int64_t, run + 1);
+    double *values = ARENA_ARRAY(c->arena, double, run + 1);
+    if (!times_ms || !values)
+        return false;
+    memcpy(times_ms, c->times_ms + first, run * sizeof *times_ms);
+    memcpy(values, c->values + first, run * sizeof *values);
+    c->n = first;
+    size_t i = 0;
+    for (uint32_t j = 0; i < run || j < l->n;) {
+        bool from_late = i == run || (j < l->n && l->times_ms[j] < times_ms[i]);
+        bool both = !from_late && j < l->n && l->times_ms[j] == times_ms[i];
+        int64_t t = from_late ? l->times_ms[j] : times_ms[i];
+        double v = from_late                                               ? l->values[j]
+                   : times_ms[i] == t && both && float_is_stale(values[i]) ? l->values[j]
+                                                                           : values[i];
+        i += !from_late;
+        j += from_late || both;
+        if (!columns_add(c, &t, &v, 1, start_ms, end_ms))
+            return false;
+    }
+    return true;
+}
+
+bool head_read(const struct head_series *s, int64_t start_ms, int64_t end_ms, struct columns *c)
+{
+    size_t first = c->n;
+    int64_t times_ms[DECODE_ROOM];
+    double values[DECODE_ROOM];
+    uint32_t n;
+    for (const struct head_chunk *k = s->chunks; k; k = k->next) {
+        if (k->last_ms <= start_ms || k->first_ms > end_ms)
+            continue;
+        MUST(chunk_decode(k->bytes, k->size, times_ms, values, &n) == 0);
+        if (!columns_add(c, times_ms, values, n, start_ms, end_ms))
+            return false;
+    }
+    bool tail_covers = s->tail_n && s->tail_times_ms[0] <= start_ms;
+    if (s->open_n && !tail_covers) {
+        n = head_open_decode(s->open, s->open_size, s->open_n, times_ms, values);
+        MUST(n > 0);
+        if (!columns_add(c, times_ms, values, n, start_ms, end_ms))
+            return false;
+    }
+    return columns_add(c, s->tail_times_ms, s->tail_values, s->tail_n, start_ms, end_ms) &&
+           columns_add_late(c, first, s->late_moving, start_ms, end_ms) &&
+           columns_add_late(c, first, s->late, start_ms, end_ms);
+}
+
+bool head_lookup(const struct head_series *s, int64_t time_ms, double *ret)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    struct columns c = {.arena = &a};
+    bool found = head_read(s, time_ms - 1, time_ms, &c) && c.n == 1;
+    if (found)
+        memcpy(ret, &c.values[0], sizeof *ret);
+    arena_done(&a);
+    return found;
+}
