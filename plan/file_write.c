@@ -186,6 +186,7 @@ static void put_view(const struct plan *p, uint32_t id, struct strbuf *b)
 static void put_stored_root(const struct plan *p, uint32_t id, struct strbuf *b)
 {
     const struct plan_stored_root *r = &p->stored_roots[id];
+    put_i64(b, "id", id);
     put_i64(b, "node", r->node);
     put_i64(b, "grid_ms", r->grid.step_ms);
     put_i64(b, "phase_ms", r->grid.phase_ms);

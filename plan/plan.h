@@ -102,7 +102,7 @@ struct plan_view {
 };
 
 struct plan_stored_root {
-    uint32_t node;
+    uint32_t node; /* rising: a node is kept on one grid at most */
     struct grid grid;
     int64_t retention_ms;
 };
