@@ -141,8 +141,8 @@ static void compare_range_step(struct fixture *f, const char *query, double at_s
     if (code != 0)
         return;
     if (instant->type == VALUE_SCALAR) {
-        ck_assert_msg(memcmp(&r.v[1], &instant->v[0], 8) == 0, "%s: instant %.17g, range %.17g", query, instant->v[0],
-                      r.v[1]);
+        ck_assert_msg(r.series_n == 1 && memcmp(&r.series[0].v[1], &instant->v[0], 8) == 0,
+                      "%s: instant %.17g, range differs", query, instant->v[0]);
         return;
     }
     uint32_t found = 0;

@@ -1,0 +1,230 @@
+#include "executor/scan.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/float_text.h"
+#include "kernels/frame.h"
+#include "store/raw.h"
+
+/* Columns of one series while they are put together. */
+struct columns {
+    int64_t *times_ms;
+    double *values;
+    size_t n, times_cap, values_cap;
+};
+
+struct shard {
+    struct raw_chunk *chunks; /* borrowed bytes: the store's pages, valid for the transaction */
+    size_t n, cap;
+};
+
+static void columns_reserve(struct columns *c, size_t more)
+{
+    c->times_ms = mem_grow(c->times_ms, &c->times_cap, c->n + more, sizeof *c->times_ms);
+    c->values = mem_grow(c->values, &c->values_cap, c->n + more, sizeof *c->values);
+}
+
+static void columns_done(struct columns *c)
+{
+    mem_free(c->times_ms);
+    mem_free(c->values);
+}
+
+static int keep_chunk(void *ctx, const struct raw_chunk *chunk, struct err *e)
+{
+    struct shard *s = ctx;
+    s->chunks = mem_grow(s->chunks, &s->cap, s->n + 1, sizeof *s->chunks);
+    s->chunks[s->n++] = *chunk;
+    return 0;
+}
+
+static int by_slot_then_time(const void *pa, const void *pb)
+{
+    const struct raw_chunk *a = pa, *b = pb;
+    if (a->slot != b->slot)
+        return a->slot < b->slot ? -1 : 1;
+    if (a->first_ms != b->first_ms)
+        return a->first_ms < b->first_ms ? -1 : 1;
+    return (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
+static bool wanted(const struct scan *s, uint32_t series)
+{
+    return !s->skip_series || !(s->skip_series[series / 64] >> (series % 64) & 1);
+}
+
+/* Collect the chunks of series [first, end), which share one shard. Those the head holds in full are not looked for. */
+static int shard_load(struct scan *s, uint32_t first, uint32_t end, struct shard *shard, struct err *e)
+{
+    const struct source_series *v = s->result->series;
+    uint64_t want[SHARD_SERIES / 64] = {0};
+    bool any = false;
+    shard->n = 0;
+    for (uint32_t i = first; s->txn && i < end; i++) {
+        if (!wanted(s, i) || v[i].store_to_ms <= s->start_ms)
+            continue;
+        uint32_t slot = v[i].ordinal % SHARD_SERIES;
+        want[slot / 64] |= UINT64_C(1) << (slot % 64);
+        any = true;
+    }
+    if (!any)
+        return 0;
+    int code = raw_walk(s->txn, v[first].metric, v[first].ordinal / SHARD_SERIES, s->start_ms, s->end_ms, want,
+                        keep_chunk, shard, &s->damaged_n, e);
+    if (code == 0 && shard->n > 1)
+        qsort(shard->chunks, shard->n, sizeof *shard->chunks, by_slot_then_time);
+    return code;
+}
+
+/* Add samples within the span. Returns whether times still rise strictly. */
+static bool columns_add(struct columns *c, const struct scan *s, const int64_t *times_ms, const double *values,
+                        uint32_t n)
+{
+    bool rising = true;
+    columns_reserve(c, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (times_ms[i] <= s->start_ms || times_ms[i] > s->end_ms)
+            continue;
+        rising &= c->n == 0 || c->times_ms[c->n - 1] < times_ms[i];
+        c->times_ms[c->n] = times_ms[i];
+        c->values[c->n++] = values[i];
+    }
+    return rising;
+}
+
+struct point {
+    int64_t time_ms;
+    size_t order;
+    double value;
+};
+
+static int by_time_then_order(const void *pa, const void *pb)
+{
+    const struct point *a = pa, *b = pb;
+    if (a->time_ms != b->time_ms)
+        return a->time_ms < b->time_ms ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+/*
+ * Late samples and the head's copy overlap what came before: order by time, equal times once. The first of two is kept,
+ * but a number beats a stale marker, as it does at admission.
+ */
+static void columns_merge(struct columns *c)
+{
+    struct point *v = mem_alloc(c->n * sizeof *v);
+    for (size_t i = 0; i < c->n; i++)
+        v[i] = (struct point){c->times_ms[i], i, c->values[i]};
+    qsort(v, c->n, sizeof *v, by_time_then_order);
+    size_t kept = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        if (kept && c->times_ms[kept - 1] == v[i].time_ms) {
+            if (float_is_stale(c->values[kept - 1]))
+                c->values[kept - 1] = v[i].value;
+            continue;
+        }
+        c->times_ms[kept] = v[i].time_ms;
+        c->values[kept++] = v[i].value;
+    }
+    c->n = kept;
+    mem_free(v);
+}
+
+static bool has_stale(const double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (float_is_stale(v[i]))
+            return true;
+    }
+    return false;
+}
+
+static void columns_drop_stale(struct columns *c)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        if (float_is_stale(c->values[i]))
+            continue;
+        c->times_ms[kept] = c->times_ms[i];
+        c->values[kept++] = c->values[i];
+    }
+    c->n = kept;
+}
+
+/* The head's run of a series, cut to the span. */
+static void head_run(const struct scan *s, const struct source_series *v, uint32_t *ret_first, uint32_t *ret_n)
+{
+    const int64_t *t = s->result->times_ms + v->first;
+    uint32_t first = 0, n = v->n;
+    while (first < n && t[first] <= s->start_ms)
+        first++;
+    while (n > first && t[n - 1] > s->end_ms)
+        n--;
+    *ret_first = v->first + first;
+    *ret_n = n - first;
+}
+
+/* One series: its chunks [chunks, chunks + chunks_n) and its head run. */
+static int series_emit(struct scan *s, uint32_t series, const struct raw_chunk *chunks, size_t chunks_n,
+                       struct columns *c, scan_fn *each, void *ctx, struct err *e)
+{
+    uint32_t first, n;
+    head_run(s, &s->result->series[series], &first, &n);
+    const int64_t *times_ms = n ? s->result->times_ms + first : NULL;
+    const double *values = n ? s->result->values + first : NULL;
+    if (chunks_n > 0 || (!s->keep_stale && has_stale(values, n))) {
+        bool rising = true;
+        c->n = 0;
+        for (size_t i = 0; i < chunks_n; i++) {
+            int64_t chunk_times_ms[FRAME_MAX_N + FRAME_SLACK];
+            double chunk_values[FRAME_MAX_N + FRAME_SLACK];
+            uint32_t chunk_n;
+            if (chunk_decode(chunks[i].bytes, chunks[i].size, chunk_times_ms, chunk_values, &chunk_n) != 0) {
+                s->damaged_n++;
+                continue;
+            }
+            rising &= columns_add(c, s, chunk_times_ms, chunk_values, chunk_n);
+        }
+        rising &= columns_add(c, s, times_ms, values, n);
+        if (!rising)
+            columns_merge(c);
+        if (!s->keep_stale)
+            columns_drop_stale(c);
+        times_ms = c->times_ms;
+        values = c->values;
+        n = (uint32_t)c->n;
+    }
+    s->samples_n += n;
+    return each(ctx, series, times_ms, values, n, e);
+}
+
+int scan_run(struct scan *s, scan_fn *each, void *ctx, struct err *e)
+{
+    const struct source_series *v = s->result->series;
+    struct columns columns = {0};
+    struct shard shard = {0};
+    int code = 0;
+    s->samples_n = 0;
+    s->damaged_n = 0;
+    for (uint32_t i = 0, end; code == 0 && i < s->result->series_n; i = end) {
+        for (end = i + 1; end < s->result->series_n && v[end].metric == v[i].metric &&
+                          v[end].ordinal / SHARD_SERIES == v[i].ordinal / SHARD_SERIES;)
+            end++;
+        code = shard_load(s, i, end, &shard, e);
+        size_t next = 0;
+        for (uint32_t k = i; code == 0 && k < end; k++) {
+            uint32_t slot = v[k].ordinal % SHARD_SERIES;
+            while (next < shard.n && shard.chunks[next].slot < slot)
+                next++;
+            size_t first = next;
+            while (next < shard.n && shard.chunks[next].slot == slot)
+                next++;
+            if (wanted(s, k))
+                code = series_emit(s, k, shard.chunks + first, next - first, &columns, each, ctx, e);
+        }
+    }
+    columns_done(&columns);
+    mem_free(shard.chunks);
+    return code;
+}
