@@ -11,7 +11,15 @@
 
 #include "plan/plan.h"
 
-enum { WORKLOAD_MAX_BYTES = 64 << 20, WORKLOAD_QUERIES_MAX = 200000, MAX_PANES = 100000, MAX_WIDTHS = 256 };
+enum {
+    WORKLOAD_MAX_BYTES = 64 << 20,
+    WORKLOAD_QUERIES_MAX = 200000,
+    WORKLOAD_METRICS_MAX = 1000000,
+    WORKLOAD_TIMES_MAX = 100000,      /* of one query's `at` */
+    WORKLOAD_RANGE_STEPS_MAX = 11000, /* of one range query, as Prometheus limits them */
+    MAX_PANES = 100000,               /* of one window */
+    MAX_WIDTHS = 256                  /* offered for one state definition */
+};
 
 struct workload_query {
     struct str name, text; /* text as written */
@@ -30,6 +38,7 @@ struct workload_metric {
     struct str type; /* gauge, counter, histogram, "" */
     uint64_t series_n;
     int64_t interval_ms;
+    struct str distribution; /* of the values: lognormal, ...; "" = unknown */
     const struct workload_label *labels;
     uint32_t labels_n;
 };
@@ -38,8 +47,10 @@ struct workload {
     uint32_t queries_n;
     struct workload_metric *metrics;
     uint32_t metrics_n;
-    int64_t raw_retention_ms; /* 0: no raw candidate is offered; raw is still kept for refresh. Absent: INT64_MAX */
-    uint64_t memory_limit_bytes;
+    int64_t raw_retention_ms;     /* 0: no raw candidate is offered; raw is still kept for refresh. Absent: INT64_MAX */
+    uint64_t memory_limit_bytes;  /* of all states kept; 0 = none */
+    int64_t planning_deadline_ms; /* 0 = none */
+    struct str calibration;       /* path of a calibration file as written; "" = the default costs. Not opened here */
     struct arena *arena;
     struct parsed *parsed; /* per query, for their regexes */
 };

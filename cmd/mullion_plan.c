@@ -1,0 +1,198 @@
+/*
+ * mullion-plan: a workload file in, a plan out. Its own executable because it alone links GLPK (GPL-3), and so that a
+ * hopeless workload never touches a server: `mullion plan` and the server run it as a child.
+ *
+ * Exit status: 0 planned, 1 the workload has problems or something failed, 2 wrong usage. Problems go to stderr, each
+ * as file:line:column: sentence. The output file appears whole or not at all.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "plan/explain.h"
+#include "plan/file.h"
+#include "planner/planner.h"
+
+const char *argp_program_version = "mullion-plan 0.1.0";
+static const char summary[] =
+    "Plan which summaries of series to keep for a workload of PromQL queries.\v"
+    "WORKLOAD.yaml lists queries with their intervals and accuracy, and what is known of the data; - reads standard "
+    "input. Without -o, --explain or --dot the plan is printed as JSON.\n\n"
+    "Exit status: 0 planned, 1 the workload has problems or something failed, 2 wrong usage.";
+
+static const struct argp_option option_list[] = {
+    {"output", 'o', "FILE", 0, "Write the plan file here, atomically", 0},
+    {"explain", 'e', NULL, 0, "Print every query's plan as text: views, costs, rejected candidates and why", 0},
+    {"json", 'j', NULL, 0, "Print the plan as JSON (the default when nothing else is asked for)", 0},
+    {"dot", 'd', NULL, 0, "Print the plan's graph in Graphviz' language", 0},
+    {"seed", 's', "N", 0, "Seed of the sketches (default 0); the server's store has its own", 0},
+    {0}};
+
+struct options {
+    const char *workload, *output;
+    bool explain, json, dot;
+    uint64_t seed;
+};
+
+static error_t take_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    char *end;
+    switch (key) {
+    case 'o':
+        o->output = arg;
+        return 0;
+    case 'e':
+        o->explain = true;
+        return 0;
+    case 'j':
+        o->json = true;
+        return 0;
+    case 'd':
+        o->dot = true;
+        return 0;
+    case 's':
+        errno = 0;
+        o->seed = strtoull(arg, &end, 0);
+        if (errno != 0 || end == arg || *end != 0 || strchr(arg, '-'))
+            argp_error(state, "--seed must be a whole number from 0 to 2^64 - 1, not %s", arg);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0)
+            argp_error(state, "one workload file at a time; %s is too many", arg);
+        o->workload = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->workload)
+            argp_error(state, "which workload? Name a file, or - for standard input");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The whole of a file, or of standard input, up to one byte more than a workload may have. */
+static int read_workload(const char *path, struct strbuf *ret, struct err *e)
+{
+    bool standard = strcmp(path, "-") == 0;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set_errno(e, errno, "%s", path);
+    int rc = 0;
+    while (ret->n <= WORKLOAD_MAX_BYTES) {
+        strbuf_reserve(ret, 1 << 16);
+        ssize_t n = read(fd, ret->p + ret->n, 1 << 16);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            rc = err_set_errno(e, errno, "%s", path);
+        if (n <= 0)
+            break;
+        ret->n += (size_t)n;
+    }
+    if (!standard)
+        close(fd);
+    return rc;
+}
+
+static int write_all(int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, p, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return errno;
+        p += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+/* A file beside the target, then a rename: a reader sees the old plan or the new one. */
+static int write_file(const char *path, const struct strbuf *text, struct err *e)
+{
+    struct strbuf temporary = {0};
+    strbuf_printf(&temporary, "%s.XXXXXX", path);
+    strbuf_z(&temporary);
+    int fd = mkstemp(temporary.p);
+    int failed = fd < 0 ? errno : 0;
+    if (fd >= 0) {
+        mode_t mask = umask(0);
+        umask(mask);
+        failed = fchmod(fd, 0666 & ~mask) != 0 ? errno : write_all(fd, text->p, text->n);
+        if (failed == 0 && fsync(fd) != 0)
+            failed = errno;
+        if (close(fd) != 0 && failed == 0)
+            failed = errno;
+        if (failed == 0 && rename(temporary.p, path) != 0)
+            failed = errno;
+        if (failed != 0)
+            unlink(temporary.p);
+    }
+    strbuf_done(&temporary);
+    return failed ? err_set_errno(e, failed, "%s: the plan could not be written", path) : 0;
+}
+
+static int write_outputs(const struct options *o, const struct plan *plan, struct err *e)
+{
+    struct strbuf text = {0};
+    int rc = 0;
+    if (o->output || o->json || (!o->explain && !o->dot))
+        plan_write(plan, &text);
+    if (o->output)
+        rc = write_file(o->output, &text, e);
+    if (o->output && !o->json)
+        strbuf_clear(&text);
+    if (o->explain)
+        plan_explain(plan, &text);
+    if (o->dot)
+        plan_dot(plan, &text);
+    int failed = rc == 0 ? write_all(STDOUT_FILENO, text.p, text.n) : 0;
+    strbuf_done(&text);
+    return failed ? err_set_errno(e, failed, "standard output") : rc;
+}
+
+static int plan_workload(const struct options *o, struct err *e)
+{
+    struct strbuf text = {0};
+    struct problems problems = {0};
+    struct workload *w = NULL;
+    struct plan *plan = NULL;
+    const char *name = strcmp(o->workload, "-") == 0 ? "<stdin>" : o->workload;
+    int rc = read_workload(o->workload, &text, e);
+    if (rc == 0)
+        rc = workload_read((struct str){text.p, text.n}, name, &w, &problems, e);
+    fwrite(problems.text.p, 1, problems.text.n, stderr);
+    if (rc == 0 && w->calibration.n)
+        fprintf(stderr, "mullion-plan: calibration file " STR_FMT " is not read; the default costs are used\n",
+                STR_ARG(w->calibration));
+    struct planner_options options = {.sketch_seed = o->seed};
+    if (rc == 0)
+        rc = planner_plan(w, &options, &plan, e);
+    if (rc == 0)
+        rc = write_outputs(o, plan, e);
+    plan_free(plan);
+    workload_free(w);
+    strbuf_done(&problems.text);
+    strbuf_done(&text);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {0};
+    struct argp argp = {option_list, take_option, "WORKLOAD.yaml", summary, NULL, NULL, NULL};
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    struct err e = {0};
+    if (plan_workload(&o, &e) == 0)
+        return 0;
+    fprintf(stderr, "mullion-plan: %s\n", e.message);
+    return 1;
+}

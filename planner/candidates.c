@@ -1,0 +1,403 @@
+/*
+ * Candidates: for each demand the ways to answer it, those that may not be chosen with their reason.
+ *
+ * Pass 1 asks every family of the capability table for parameters that meet the demand's target; that is a state. Pass
+ * 2 lets demands share: a state is read by every demand it was sized for and, if it is the strictest of its source and
+ * family, by all others of them too; and its chains are the closure over the grids of all its readers. What is shared
+ * always stands beside a demand's own.
+ */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "planner/accuracy.h"
+#include "planner/cost.h"
+#include "planner/windows.h"
+
+#define NONE UINT32_MAX
+/* Chains of other readers that do not fit are worth a line each only while they are few. */
+enum { MISFITS_LISTED = 8 };
+
+/* A family that has the demand's statistic. */
+struct offer {
+    uint32_t demand;
+    enum family family;
+    const char *reason; /* not offered */
+    struct sketch_params params;
+    uint32_t own, strictest; /* states; the same when there is no stricter one */
+};
+struct offers {
+    struct planning *p;
+    struct offer *v;
+    uint32_t n;
+    size_t cap;
+    uint32_t *of_demand; /* demands_n + 1: first of each */
+    struct intern pairs; /* (source, family) */
+    uint32_t *strictest; /* by pair: state */
+    size_t strictest_cap;
+    uint32_t *readers_first; /* states_n + 1: first of each in readers */
+    uint32_t *readers;       /* demands, by state */
+    bool *cut;               /* by state: its closure is over MAX_WIDTHS */
+};
+
+static uint32_t add_state(struct planning *p, uint32_t source, enum family family, const struct sketch_params *params)
+{
+    strbuf_clear(&p->key);
+    KEY_ADD(p, source);
+    KEY_ADD(p, family);
+    KEY_ADD(p, params->k);
+    KEY_ADD(p, params->max_bins);
+    KEY_ADD(p, params->alpha);
+    KEY_ADD(p, params->p);
+    bool added;
+    uint32_t id = intern(&p->state_ids, p->key.p, p->key.n, &added);
+    if (added) {
+        p->states = arena_grow(p->arena, p->states, &p->states_cap, (size_t)p->states_n + 1, sizeof *p->states);
+        if (p->states)
+            p->states[p->states_n++] = (struct state){.source = source, .family = family, .params = *params};
+    }
+    return id;
+}
+
+static bool is_stricter(const struct sketch_params *a, const struct sketch_params *b)
+{
+    return a->k > b->k || a->p > b->p || a->alpha < b->alpha;
+}
+
+static uint32_t pair_of(struct offers *o, uint32_t source, enum family family)
+{
+    struct planning *p = o->p;
+    strbuf_clear(&p->key);
+    KEY_ADD(p, source);
+    KEY_ADD(p, family);
+    bool added;
+    uint32_t id = intern(&o->pairs, p->key.p, p->key.n, &added);
+    o->strictest = mem_grow(o->strictest, &o->strictest_cap, id + 1, sizeof *o->strictest);
+    if (added)
+        o->strictest[id] = NONE;
+    return id;
+}
+
+/* Pass 1. */
+static int offer_families(struct offers *o, struct err *e)
+{
+    struct planning *p = o->p;
+    for (uint32_t i = 0; i < p->demands_n; i++) {
+        const struct demand *d = &p->demands[i];
+        o->of_demand[i] = o->n;
+        for (int f = FAMILY_INVALID + 1; f < FAMILY_END; f++) {
+            struct offer offer = {.demand = i, .family = (enum family)f, .own = NONE, .strictest = NONE};
+            struct accuracy guarantee;
+            if (!accuracy_size(offer.family, d->site->statistic, &d->target, &offer.params, &guarantee,
+                               &offer.reason) &&
+                !offer.reason)
+                continue;
+            if (!offer.reason) {
+                offer.own = add_state(p, d->source, offer.family, &offer.params);
+                uint32_t pair = pair_of(o, d->source, offer.family);
+                uint32_t *best = &o->strictest[pair];
+                if (*best == NONE || is_stricter(&offer.params, &p->states[*best].params))
+                    *best = offer.own;
+            }
+            o->v = mem_grow(o->v, &o->cap, o->n + 1, sizeof *o->v);
+            o->v[o->n++] = offer;
+            int rc = arena_check(p->arena, "planning", e);
+            if (rc != 0)
+                return rc;
+        }
+    }
+    o->of_demand[p->demands_n] = o->n;
+    for (uint32_t i = 0; i < o->n; i++) {
+        if (!o->v[i].reason)
+            o->v[i].strictest = o->strictest[pair_of(o, p->demands[o->v[i].demand].source, o->v[i].family)];
+    }
+    return 0;
+}
+
+/* Demands by the states that can answer them: a counting sort, so they stay in order. */
+static int index_readers(struct offers *o, struct err *e)
+{
+    struct planning *p = o->p;
+    o->readers_first = arena_zalloc(p->arena, ((size_t)p->states_n + 2) * sizeof *o->readers_first);
+    o->readers = ARENA_ARRAY(p->arena, uint32_t, 2 * (size_t)o->n);
+    o->cut = arena_zalloc(p->arena, p->states_n);
+    int rc = arena_check(p->arena, "planning", e);
+    if (rc != 0)
+        return rc;
+    uint32_t *next = o->readers_first + 1; /* after the second pass next[s] is the end of s, the first of s + 1 */
+    for (int pass = 1; pass <= 2; pass++) {
+        for (uint32_t i = 0; i < o->n; i++) {
+            const struct offer *offer = &o->v[i];
+            uint32_t states[2] = {offer->own, offer->strictest};
+            for (int k = 0; !offer->reason && k < (states[0] == states[1] ? 1 : 2); k++) {
+                if (pass == 1)
+                    next[states[k] + 1]++;
+                else
+                    o->readers[next[states[k]]++] = offer->demand;
+            }
+        }
+        for (uint32_t s = 0; pass == 1 && s < p->states_n; s++)
+            next[s + 1] += next[s];
+    }
+    return 0;
+}
+
+static uint32_t add_read(struct planning *p, uint32_t source, struct grid window)
+{
+    strbuf_clear(&p->key);
+    KEY_ADD(p, source);
+    KEY_ADD(p, window.step_ms);
+    KEY_ADD(p, window.phase_ms);
+    bool added;
+    uint32_t id = intern(&p->read_ids, p->key.p, p->key.n, &added);
+    if (added) {
+        p->reads = arena_grow(p->arena, p->reads, &p->reads_cap, (size_t)p->reads_n + 1, sizeof *p->reads);
+        if (p->reads)
+            p->reads[p->reads_n++] = (struct read){.source = source, .cost = cost_read(p, source)};
+    }
+    return id;
+}
+
+/* Pass 2: the chains of every state. */
+static int offer_chains(struct offers *o, struct err *e)
+{
+    struct planning *p = o->p;
+    for (uint32_t s = 0; s < p->states_n; s++) {
+        struct state *state = &p->states[s];
+        uint32_t first = o->readers_first[s], n = o->readers_first[s + 1] - first;
+        struct grid *own = mem_alloc(n * sizeof *own);
+        uint32_t own_n = 0, grids_n;
+        for (uint32_t i = 0; i < n; i++) {
+            const struct demand *d = &p->demands[o->readers[first + i]];
+            struct pane_chain chain = window_chain(d);
+            if (chain.count > 0 && !d->site->anchored && chain.ends.step_ms <= PANE_WIDTH_MAX_MS)
+                own[own_n++] = chain.ends;
+        }
+        const struct grid *grids = window_offers(own, own_n, p->arena, &grids_n, &o->cut[s]);
+        mem_free(own);
+        state->first = p->chains_n;
+        p->chains = arena_grow(p->arena, p->chains, &p->chains_cap, (size_t)p->chains_n + grids_n, sizeof *p->chains);
+        int rc = arena_check(p->arena, "planning", e);
+        if (rc != 0)
+            return rc;
+        for (uint32_t i = 0; i < grids_n; i++) {
+            struct chain *c = &p->chains[p->chains_n++];
+            *c = (struct chain){.state = s, .grid = grids[i], .view = PLAN_NONE};
+            c->read = add_read(p, state->source, c->grid);
+            cost_chain(p, c);
+        }
+        state->n = grids_n;
+    }
+    return 0;
+}
+
+static void add_candidate(struct planning *p, struct candidate c)
+{
+    p->candidates =
+        arena_grow(p->arena, p->candidates, &p->candidates_cap, (size_t)p->candidates_n + 1, sizeof *p->candidates);
+    if (!p->candidates)
+        return;
+    const struct demand *d = &p->demands[c.demand];
+    if (!c.reason && d->latency_ms > 0 && c.run_cost > (double)d->latency_ms)
+        c.reason = arena_printf(p->arena, "latency: one evaluation costs %.3g ms, at most %lld are allowed", c.run_cost,
+                                (long long)d->latency_ms);
+    c.query_cost = c.run_cost * d->runs_per_s;
+    p->candidates[p->candidates_n++] = c;
+}
+
+static void add_raw(struct planning *p, uint32_t demand)
+{
+    const struct demand *d = &p->demands[demand];
+    struct candidate c = {.form = FORM_RAW,
+                          .demand = demand,
+                          .chain = NONE,
+                          .guarantee = {ACCURACY_EXACT, 0, 0},
+                          .run_cost = cost_raw_run(p, d)};
+    int64_t kept_ms = p->w->raw_retention_ms, reach_ms = cost_reach_ms(d, 1);
+    if (kept_ms == 0 || (!d->site->anchored && reach_ms > kept_ms)) {
+        char kept[DURATION_TEXT_MAX], reach[DURATION_TEXT_MAX];
+        duration_format(kept_ms, kept);
+        duration_format(reach_ms, reach);
+        c.reason =
+            arena_printf(p->arena, "raw_retention: raw samples are there for %s, the query reads back %s", kept, reach);
+    }
+    add_candidate(p, c);
+}
+
+static void add_panes(struct planning *p, const struct offer *offer, uint32_t chain, const char *reason)
+{
+    const struct demand *d = &p->demands[offer->demand];
+    const struct chain *c = &p->chains[chain];
+    const struct state *s = &p->states[c->state];
+    struct candidate made = {.demand = offer->demand,
+                             .chain = chain,
+                             .family = s->family,
+                             .params = s->params,
+                             .count = d->site->range_ms / c->grid.step_ms,
+                             .width_ms = c->grid.step_ms,
+                             .guarantee = accuracy_guarantee(s->family, &s->params, &d->target),
+                             .reason = reason ? reason : window_limits(d, c->grid, p->arena)};
+    made.form = made.count == 1 ? FORM_WHOLE : FORM_CHAIN;
+    made.run_cost = cost_chain_run(p, d, c, made.count);
+    add_candidate(p, made);
+}
+
+/* A form that has no chain to stand on. */
+static void add_rejected(struct planning *p, const struct offer *offer, enum candidate_form form, struct grid panes,
+                         const char *reason)
+{
+    const struct demand *d = &p->demands[offer->demand];
+    add_candidate(p, (struct candidate){.form = form,
+                                        .demand = offer->demand,
+                                        .chain = NONE,
+                                        .family = offer->family,
+                                        .params = offer->params,
+                                        .count = panes.step_ms ? d->site->range_ms / panes.step_ms : 0,
+                                        .width_ms = panes.step_ms,
+                                        .reason = reason});
+}
+
+static void add_state_chains(const struct offers *o, const struct offer *offer, uint32_t s)
+{
+    struct planning *p = o->p;
+    const struct demand *d = &p->demands[offer->demand];
+    const struct state *state = &p->states[s];
+    struct grid own = window_chain(d).ends;
+    for (uint32_t c = state->first; c < state->first + state->n; c++) {
+        struct grid panes = p->chains[c].grid;
+        if (o->cut[s] && (panes.step_ms != own.step_ms || panes.phase_ms != own.phase_ms))
+            continue;
+        if (window_aligned(d, panes))
+            add_panes(p, offer, c, NULL);
+        else if (state->n <= MISFITS_LISTED)
+            add_panes(p, offer, c, window_misfit(d, panes, p->arena));
+    }
+}
+
+static void add_offer(const struct offers *o, const struct offer *offer)
+{
+    struct planning *p = o->p;
+    const struct demand *d = &p->demands[offer->demand];
+    struct grid whole = grid_through(d->grid.phase_ms - d->site->offset_ms, d->site->range_ms);
+    struct pane_chain own = window_chain(d);
+    if (offer->reason) {
+        add_rejected(p, offer, FORM_WHOLE, whole, d->strict ? d->strict : offer->reason);
+        return;
+    }
+    if (d->site->anchored) {
+        add_rejected(p, offer, FORM_WHOLE, whole,
+                     "anchored: the window under @ never moves, so it is read from raw samples");
+        return;
+    }
+    if (own.count != 1)
+        add_rejected(p, offer, FORM_WHOLE, whole, window_misfit(d, whole, p->arena));
+    if (own.count == 0)
+        return;
+    const char *too_wide = window_limits(d, own.ends, p->arena);
+    if (too_wide && own.ends.step_ms > PANE_WIDTH_MAX_MS)
+        add_rejected(p, offer, own.count == 1 ? FORM_WHOLE : FORM_CHAIN, own.ends, too_wide);
+    if (o->cut[offer->own])
+        add_rejected(p, offer, FORM_CHAIN, (struct grid){0, 0},
+                     "max_widths: the widths that its readers could share are too many; each keeps its own");
+    add_state_chains(o, offer, offer->own);
+    if (offer->strictest != offer->own)
+        add_state_chains(o, offer, offer->strictest);
+}
+
+static int list_candidates(const struct offers *o, struct err *e)
+{
+    struct planning *p = o->p;
+    for (uint32_t i = 0; i < p->demands_n; i++) {
+        struct demand *d = &p->demands[i];
+        d->first = p->candidates_n;
+        add_raw(p, i);
+        for (uint32_t k = o->of_demand[i]; k < o->of_demand[i + 1]; k++)
+            add_offer(o, &o->v[k]);
+        int rc = arena_check(p->arena, "planning", e);
+        if (rc != 0)
+            return rc;
+        d->n = p->candidates_n - d->first;
+        uint32_t allowed_n = 0;
+        for (uint32_t c = d->first; c < p->candidates_n; c++)
+            allowed_n += !p->candidates[c].reason;
+        if (allowed_n == 0) {
+            d->raw_note = p->candidates[d->first].reason;
+            p->candidates[d->first].reason = NULL;
+        }
+        d->chosen = d->first;
+    }
+    return 0;
+}
+
+static int index_chain_readers(struct planning *p, struct err *e)
+{
+    p->chain_readers = ARENA_ARRAY(p->arena, uint32_t, p->candidates_n);
+    int rc = arena_check(p->arena, "planning", e);
+    if (rc != 0)
+        return rc;
+    for (uint32_t i = 0; i < p->candidates_n; i++) {
+        if (p->candidates[i].chain != NONE && !p->candidates[i].reason)
+            p->chains[p->candidates[i].chain].n++;
+    }
+    uint32_t first = 0;
+    for (uint32_t c = 0; c < p->chains_n; c++) {
+        p->chains[c].first = first;
+        first += p->chains[c].n;
+        p->chains[c].n = 0;
+    }
+    for (uint32_t i = 0; i < p->candidates_n; i++) {
+        if (p->candidates[i].chain == NONE || p->candidates[i].reason)
+            continue;
+        struct chain *c = &p->chains[p->candidates[i].chain];
+        p->chain_readers[c->first + c->n++] = i;
+    }
+    return 0;
+}
+
+int planner_offer(struct planning *p, struct err *e)
+{
+    struct offers o = {.p = p};
+    intern_init(&o.pairs, p->arena);
+    o.of_demand = ARENA_ARRAY(p->arena, uint32_t, (size_t)p->demands_n + 1);
+    int rc = cost_load_sources(p, e);
+    if (rc == 0)
+        rc = offer_families(&o, e);
+    if (rc == 0)
+        rc = index_readers(&o, e);
+    if (rc == 0)
+        rc = offer_chains(&o, e);
+    if (rc == 0)
+        rc = list_candidates(&o, e);
+    if (rc == 0)
+        rc = index_chain_readers(p, e);
+    intern_done(&o.pairs);
+    mem_free(o.v);
+    mem_free(o.strictest);
+    return rc;
+}
+
+void candidate_text(const struct planning *p, const struct candidate *c, struct strbuf *out)
+{
+    const struct demand *d = &p->demands[c->demand];
+    const struct logical_node *site = &p->logical.nodes[d->node];
+    char width[DURATION_TEXT_MAX];
+    if (c->form == FORM_RAW) {
+        strbuf_add_z(out, "raw");
+    } else {
+        strbuf_add_z(out, family_get(c->family)->name);
+        if (c->params.k)
+            strbuf_printf(out, " k=%u", c->params.k);
+        if (c->params.alpha > 0)
+            strbuf_printf(out, " alpha=%.6g", c->params.alpha);
+        if (c->params.p)
+            strbuf_printf(out, " p=%u", c->params.p);
+        duration_format(c->width_ms, width);
+        if (c->form == FORM_WHOLE)
+            strbuf_printf(out, " whole");
+        else if (c->count > 0)
+            strbuf_printf(out, " %lld x %s", (long long)c->count, width);
+        else
+            strbuf_printf(out, " shared");
+    }
+    strbuf_printf(out, " of " STR_FMT, STR_ARG(site->text));
+}

@@ -1,0 +1,189 @@
+#include "planner/cost.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/duration.h"
+
+const struct cost_model cost_defaults = {.op_ms = 1e-6, .byte_ms = 1e-7, .byte_s_ms = 1.25e-7};
+
+enum { UNKNOWN_SERIES = 1000, UNKNOWN_INTERVAL_MS = 15000 };
+
+static double ops_and_bytes(double ops, double bytes)
+{
+    return cost_defaults.op_ms * ops + cost_defaults.byte_ms * bytes;
+}
+
+static int by_metric_name(const void *pa, const void *pb)
+{
+    const struct workload_metric *a = *(const struct workload_metric *const *)pa,
+                                 *b = *(const struct workload_metric *const *)pb;
+    return str_cmp(a->name, b->name);
+}
+
+static int name_to_metric(const void *pkey, const void *pm)
+{
+    return str_cmp(*(const struct str *)pkey, (*(const struct workload_metric *const *)pm)->name);
+}
+
+/* Rows that a selector matches. */
+static void load_of(const struct workload_metric *const *by_name, uint32_t n, const struct matcher *matchers,
+                    uint32_t matchers_n, double *ret_series_n, double *ret_interval_ms)
+{
+    const struct workload_metric *m = NULL;
+    *ret_series_n = UNKNOWN_SERIES;
+    *ret_interval_ms = UNKNOWN_INTERVAL_MS;
+    for (uint32_t i = 0; i < matchers_n; i++) {
+        if (matchers[i].op != MATCH_EQ || !str_eq(matchers[i].name, STR(LABEL_NAME)))
+            continue;
+        const struct workload_metric *const *found =
+            bsearch(&matchers[i].value, by_name, n, sizeof *by_name, name_to_metric);
+        m = found ? *found : NULL;
+    }
+    if (!m)
+        return;
+    double series_n = (double)m->series_n;
+    for (uint32_t i = 0; i < matchers_n; i++) {
+        for (uint32_t k = 0; matchers[i].op == MATCH_EQ && k < m->labels_n; k++) {
+            if (str_eq(matchers[i].name, m->labels[k].name))
+                series_n /= (double)m->labels[k].values_n;
+        }
+    }
+    *ret_series_n = fmax(1, series_n);
+    *ret_interval_ms = (double)m->interval_ms;
+}
+
+int cost_load_sources(struct planning *p, struct err *e)
+{
+    const struct workload *w = p->w;
+    p->metrics_by_name = ARENA_ARRAY(p->arena, const struct workload_metric *, w->metrics_n);
+    int rc = arena_check(p->arena, "planning", e);
+    if (rc != 0)
+        return rc;
+    for (uint32_t i = 0; i < w->metrics_n; i++)
+        p->metrics_by_name[i] = &w->metrics[i];
+    if (w->metrics_n > 1)
+        qsort(p->metrics_by_name, w->metrics_n, sizeof *p->metrics_by_name, by_metric_name);
+    for (uint32_t i = 0; i < p->sources_n; i++) {
+        struct source *s = &p->sources[i];
+        load_of(p->metrics_by_name, w->metrics_n, s->matchers, s->matchers_n, &s->series_n, &s->interval_ms);
+    }
+    return 0;
+}
+
+double cost_runs_per_s(const struct cadence *c)
+{
+    switch (c->kind) {
+    case CADENCE_EVERY:
+        return 1000.0 / (double)c->every_ms;
+    case CADENCE_AT:
+        return c->at_n / COST_HORIZON_S;
+    case CADENCE_RATE:
+        return c->rate_per_s;
+    case CADENCE_ONCE:
+        break;
+    }
+    return 1 / COST_HORIZON_S;
+}
+
+double cost_raw_run(const struct planning *p, const struct demand *d)
+{
+    const struct source *s = &p->sources[d->source];
+    double range_ms = (double)d->site->range_ms;
+    /* A range query scans its span once; every step goes over its own window. */
+    double scanned = s->series_n * (range_ms + (double)d->length_ms) / s->interval_ms;
+    double windows = s->series_n * d->steps_n * range_ms / s->interval_ms;
+    double results = s->series_n * d->steps_n;
+    return ops_and_bytes(scanned + 2 * windows + results, scanned * COST_RAW_ROW_BYTES);
+}
+
+double cost_chain_run(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count)
+{
+    const struct source *s = &p->sources[p->states[c->state].source];
+    double width_ms = (double)c->grid.step_ms;
+    double panes = (double)d->length_ms / width_ms + (double)count;
+    double states_read = s->series_n * c->filled * panes;
+    double states_used = s->series_n * c->filled * (double)count * d->steps_n;
+    double results = s->series_n * d->steps_n;
+    double cost = ops_and_bytes(states_used + results, states_read * c->state_bytes);
+    bool open = !d->site->anchored && d->site->offset_ms < LATENESS_MS;
+    if (open) {
+        double rows = s->series_n * width_ms / s->interval_ms;
+        cost += ops_and_bytes(2 * rows, rows * COST_RAW_ROW_BYTES);
+    }
+    return cost;
+}
+
+void cost_chain(const struct planning *p, struct chain *c)
+{
+    const struct state *state = &p->states[c->state];
+    const struct source *s = &p->sources[state->source];
+    double expected = (double)c->grid.step_ms / s->interval_ms;
+    c->rows = fmax(1, expected);
+    c->filled = fmin(1, expected);
+    c->state_bytes = (double)family_get(state->family)->size_bound(&state->params, (uint64_t)fmin(ceil(c->rows), 4e9));
+    double rows_per_s = s->series_n * 1000 / s->interval_ms;
+    double states_per_s = s->series_n * c->filled * 1000 / (double)c->grid.step_ms;
+    c->build_cost = ops_and_bytes(rows_per_s + states_per_s, states_per_s * c->state_bytes);
+    c->memory_bytes_s = states_per_s * c->state_bytes;
+}
+
+double cost_read(const struct planning *p, uint32_t source)
+{
+    const struct source *s = &p->sources[source];
+    double rows_per_s = s->series_n * 1000 / s->interval_ms;
+    return ops_and_bytes(rows_per_s, rows_per_s * COST_RAW_ROW_BYTES);
+}
+
+double cost_memory(const struct chain *c, int64_t retention_ms)
+{
+    return cost_defaults.byte_s_ms * c->memory_bytes_s * (double)retention_ms / 1000;
+}
+
+/* Inside a subquery nothing is a site of the query: its steps are not on the query's grid. */
+static double raw_rest(const struct planning *p, const struct expr *e, bool in_subquery, double steps_n,
+                       double length_ms)
+{
+    struct site site;
+    if (!in_subquery && site_of(e, &site))
+        return 0;
+    if (e->kind == EXPR_SELECTOR) {
+        double series_n, interval_ms;
+        load_of(p->metrics_by_name, p->w->metrics_n, e->matchers, e->matchers_n, &series_n, &interval_ms);
+        double window = fmax(1, (double)e->range_ms / interval_ms);
+        double scanned = series_n * (window + length_ms / interval_ms);
+        return ops_and_bytes(scanned + series_n * steps_n * (window + 1), scanned * COST_RAW_ROW_BYTES);
+    }
+    if (e->kind == EXPR_SUBQUERY) {
+        double step_ms = e->step_ms > 0 ? (double)e->step_ms : 60000;
+        length_ms += (double)e->range_ms;
+        steps_n = length_ms / step_ms + 1;
+        in_subquery = true;
+    }
+    double cost = 0;
+    for (uint32_t i = 0; i < e->args_n; i++)
+        cost += raw_rest(p, e->args[i], in_subquery, steps_n, length_ms);
+    return cost;
+}
+
+double cost_raw_rest(const struct planning *p, const struct expr *e, const struct cadence *c)
+{
+    double steps_n = c->step_ms ? (double)(c->length_ms / c->step_ms + 1) : 1;
+    return raw_rest(p, e, false, steps_n, (double)c->length_ms);
+}
+
+static int64_t whole_panes(int64_t ms, int64_t width_ms)
+{
+    return -floor_div(-ms, width_ms) * width_ms;
+}
+
+int64_t cost_reach_ms(const struct demand *d, int64_t width_ms)
+{
+    int64_t offset_ms = d->site->offset_ms > 0 ? d->site->offset_ms : 0;
+    return whole_panes(offset_ms + d->site->range_ms + d->length_ms, width_ms);
+}
+
+int64_t cost_retention_ms(int64_t reach_ms, int64_t width_ms)
+{
+    return reach_ms + whole_panes(LATENESS_MS, width_ms) + width_ms;
+}

@@ -1,0 +1,50 @@
+/*
+ * The cost model: CPU-ms per second of wall time, from expected rows alone (docs/PLANNER.md, stage 3).
+ *
+ *   ingestion   op_ms * ops + byte_ms * bytes, per second, and byte_s_ms * bytes kept
+ *   query       runs per second * (op_ms * ops + byte_ms * bytes)
+ *
+ * Ops: one a row and node (scan, range, readout), one an output row, one an input state of a readout. A raw row is 48
+ * bytes; a state its size_bound at the rows expected in its pane. Rows come from `data` of the workload: series over
+ * the scrape interval; an equality on a label with n values keeps one n-th; a metric that is not there is 1,000 series
+ * each 15 s.
+ *
+ * A run at T finds its newest pane still open (it seals LATENESS_MS after its end), so that pane's rows are read from
+ * the head and built again at every run: a chain's price includes its open rows.
+ */
+#ifndef PLANNER_COST_H
+#define PLANNER_COST_H
+
+#include "planner/planning.h"
+
+struct cost_model {
+    double op_ms, byte_ms, byte_s_ms;
+};
+extern const struct cost_model cost_defaults;
+
+enum { COST_RAW_ROW_BYTES = 48 };
+/* One-off work is priced as if spread over this time. */
+#define COST_HORIZON_S 3600.0
+
+double cost_runs_per_s(const struct cadence *c);
+
+/* Fill in series_n and interval_ms of every source. */
+int cost_load_sources(struct planning *p, struct err *e);
+/* One run of a demand from raw samples. */
+double cost_raw_run(const struct planning *p, const struct demand *d);
+/* One run from `count` panes a window of this chain. */
+double cost_chain_run(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count);
+/* rows, filled, state_bytes, build_cost, memory_bytes_s of a chain, from its state and grid. */
+void cost_chain(const struct planning *p, struct chain *c);
+/* The scan that all chains of one (source, refresh window) share. */
+double cost_read(const struct planning *p, uint32_t source);
+/* Keeping a chain for `retention_ms`. */
+double cost_memory(const struct chain *c, int64_t retention_ms);
+/* Reading the selectors of an expression that is evaluated from raw samples, but for those of its sites: one run. */
+double cost_raw_rest(const struct planning *p, const struct expr *e, const struct cadence *c);
+
+/* How long a view must keep panes for a reader, and how many windows to build when nothing is stored: whole panes. */
+int64_t cost_reach_ms(const struct demand *d, int64_t width_ms);
+int64_t cost_retention_ms(int64_t reach_ms, int64_t width_ms);
+
+#endif

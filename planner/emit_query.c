@@ -1,0 +1,235 @@
+#include "planner/emit_query.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "planner/accuracy.h"
+#include "planner/cost.h"
+
+/* A node of the query half; PLAN_NONE: no pane is read at or below, so it is left to a raw node further up. */
+struct made {
+    uint32_t node;
+    struct accuracy guarantee;
+};
+
+int emit_costs(struct emitter *m, struct err *e)
+{
+    struct planning *p = m->p;
+    m->chain_share = arena_zalloc(p->arena, p->chains_n * sizeof *m->chain_share);
+    m->memory_share = arena_zalloc(p->arena, p->chains_n * sizeof *m->memory_share);
+    int rc = arena_check(p->arena, "planning", e);
+    if (rc != 0)
+        return rc;
+    double *readers_n = m->chain_share; /* first the counts, then what is divided by them */
+    for (uint32_t i = 0; i < p->demands_n; i++) {
+        const struct candidate *c = &p->candidates[p->demands[i].chosen];
+        if (c->form != FORM_RAW)
+            readers_n[c->chain] += p->demands[i].queries_n;
+    }
+    for (uint32_t i = 0; i < p->chains_n; i++) {
+        const struct chain *c = &p->chains[i];
+        if (c->users_n == 0)
+            continue;
+        const struct read *r = &p->reads[c->read];
+        m->memory_share[i] = cost_memory(c, cost_retention_ms(c->reach_ms, c->grid.step_ms)) / readers_n[i];
+        m->chain_share[i] = (c->build_cost + r->cost / r->users_n) / readers_n[i];
+    }
+    return 0;
+}
+
+static int reject(struct emitter *m, struct strbuf *candidate, const char *reason, struct err *e)
+{
+    struct plan *plan = m->plan;
+    const char *text = arena_strndup(plan->arena, candidate->p, candidate->n);
+    const char *why = arena_strndup(plan->arena, reason, strlen(reason));
+    int rc = arena_check(plan->arena, "plan", e);
+    if (rc == 0) {
+        m->rejected = mem_grow(m->rejected, &m->rejected_cap, m->rejected_n + 1, sizeof *m->rejected);
+        m->rejected[m->rejected_n++] = (struct plan_rejected){{text, candidate->n}, str_of(why)};
+    }
+    return rc;
+}
+
+/* Why an expression without a site is read from raw samples; NULL when it reads none. */
+static const char *no_site_reason(const struct expr *e)
+{
+    if (e->kind == EXPR_SELECTOR && e->type == VALUE_VECTOR)
+        return "no_site: an instant selector has no window that panes could tile";
+    if (e->kind == EXPR_SUBQUERY)
+        return "no_site: the steps of a subquery are not windows of samples";
+    for (uint32_t i = 0; i < e->args_n; i++) {
+        const struct expr *arg = expr_unwrap(e->args[i]);
+        if (arg->kind == EXPR_SELECTOR && arg->type == VALUE_MATRIX)
+            return "no_family: no pane family answers this function of this selector";
+        const char *reason = no_site_reason(arg);
+        if (reason)
+            return reason;
+    }
+    return NULL;
+}
+
+/* A part left to raw because nothing in it could have stood on panes. */
+static int emit_left_over(struct emitter *m, uint32_t logical, uint32_t *ret, struct err *e)
+{
+    const struct logical_node *n = &m->p->logical.nodes[logical];
+    const char *reason = n->has_site ? NULL : no_site_reason(n->expr);
+    int rc = 0;
+    if (reason) {
+        struct strbuf text = {0};
+        strbuf_printf(&text, "panes of " STR_FMT, STR_ARG(n->text));
+        rc = reject(m, &text, reason, e);
+        strbuf_done(&text);
+    }
+    return rc == 0 ? emit_raw(m, logical, ret, e) : rc;
+}
+
+/* As deep as the tree, which the parser bounds. */
+static int emit_panes(struct emitter *m, uint32_t logical, struct made *ret, struct err *e)
+{
+    const struct logical *l = &m->p->logical;
+    const struct logical_node *n = &l->nodes[logical];
+    *ret = (struct made){PLAN_NONE, {ACCURACY_EXACT, 0, 0}};
+    if (!n->has_site)
+        return 0;
+    if (n->is_site) {
+        const struct candidate *c = &m->p->candidates[m->chosen[logical] - 1];
+        if (c->form == FORM_RAW)
+            return 0;
+        ret->guarantee = c->guarantee;
+        return emit_estimate(m, logical, c, &ret->node, e);
+    }
+    uint32_t *inputs = ARENA_ARRAY(m->p->arena, uint32_t, n->in_n);
+    struct accuracy *guarantees = ARENA_ARRAY(m->p->arena, struct accuracy, n->in_n);
+    int rc = arena_check(m->p->arena, "planning", e);
+    bool any = false;
+    for (uint32_t i = 0; rc == 0 && i < n->in_n; i++) {
+        struct made made;
+        rc = emit_panes(m, l->edges[n->in_first + i], &made, e);
+        inputs[i] = made.node;
+        guarantees[i] = made.guarantee;
+        any |= made.node != PLAN_NONE;
+    }
+    if (rc != 0 || !any)
+        return rc;
+    for (uint32_t i = 0; rc == 0 && i < n->in_n; i++) {
+        if (inputs[i] == PLAN_NONE)
+            rc = emit_left_over(m, l->edges[n->in_first + i], &inputs[i], e);
+    }
+    if (rc == 0 && !accuracy_up(l, logical, guarantees, &ret->guarantee))
+        rc = err_set(e, ERR_INTERNAL, "no accuracy rule for " STR_FMT, STR_ARG(n->text));
+    return rc == 0 ? emit_vector(m, logical, inputs, n->in_n, &ret->node, e) : rc;
+}
+
+/* All candidates of one site that were not taken, with why. */
+static int reject_others(struct emitter *m, const struct demand *d, struct err *e)
+{
+    struct planning *p = m->p;
+    const struct candidate *taken = &p->candidates[d->chosen];
+    struct strbuf text = {0};
+    int rc = 0;
+    for (uint32_t i = d->first; rc == 0 && i < d->first + d->n; i++) {
+        const struct candidate *c = &p->candidates[i];
+        char dearer[120];
+        const char *reason = c->reason;
+        strbuf_clear(&text);
+        candidate_text(p, c, &text);
+        if (c == taken) {
+            if (!d->raw_note)
+                continue;
+            strbuf_clear(&text);
+            strbuf_add_z(&text, "panes or kept raw");
+            char note[400];
+            snprintf(note, sizeof note, "%s; nothing else can answer, so raw samples kept for refresh do", d->raw_note);
+            rc = reject(m, &text, note, e);
+            continue;
+        }
+        if (!reason && c->form != FORM_RAW && p->chains[c->chain].forbidden)
+            reason = "memory_limit: its states do not fit beside the others";
+        if (!reason) {
+            double alone = c->query_cost;
+            if (c->form != FORM_RAW) {
+                const struct chain *chain = &p->chains[c->chain];
+                int64_t reach_ms = cost_reach_ms(d, chain->grid.step_ms);
+                alone += chain->build_cost + p->reads[chain->read].cost +
+                         cost_memory(chain, cost_retention_ms(reach_ms, chain->grid.step_ms));
+            }
+            snprintf(dearer, sizeof dearer, "dearer: %.4g CPU-ms/s on its own", alone);
+            reason = dearer;
+        }
+        rc = reject(m, &text, reason, e);
+    }
+    strbuf_done(&text);
+    return rc;
+}
+
+static int by_id(const void *pa, const void *pb)
+{
+    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+    return (a > b) - (a < b);
+}
+
+/* What the query's sites took: views, costs, and the reasons against the rest. */
+static int emit_sites(struct emitter *m, uint32_t q, struct plan_query *out, struct err *e)
+{
+    struct planning *p = m->p;
+    uint32_t first = p->sites_first[q], n = p->sites_first[q + 1] - first;
+    uint32_t *uses = ARENA_ARRAY(m->plan->arena, uint32_t, n);
+    int rc = arena_check(m->plan->arena, "plan", e);
+    uint32_t uses_n = 0;
+    for (uint32_t i = first; rc == 0 && i < first + n; i++) {
+        const struct demand *d = &p->demands[p->sites[i].demand];
+        const struct candidate *c = &p->candidates[d->chosen];
+        m->chosen[p->sites[i].node] = d->chosen + 1;
+        out->cost.query += c->query_cost / d->queries_n;
+        if (c->form != FORM_RAW) {
+            out->cost.ingest += m->chain_share[c->chain];
+            out->cost.memory += m->memory_share[c->chain];
+            uses[uses_n++] = p->chains[c->chain].view;
+        }
+        rc = reject_others(m, d, e);
+    }
+    if (rc != 0)
+        return rc;
+    if (uses_n > 1)
+        qsort(uses, uses_n, sizeof *uses, by_id);
+    for (uint32_t i = 0; i < uses_n; i++) {
+        if (i == 0 || uses[i] != uses[i - 1])
+            uses[out->uses_n++] = uses[i];
+    }
+    out->uses = uses;
+    return 0;
+}
+
+int emit_query(struct emitter *m, uint32_t q, struct err *e)
+{
+    struct planning *p = m->p;
+    struct plan *plan = m->plan;
+    const struct workload_query *in = &p->w->queries[q];
+    const struct logical_node *root = &p->logical.nodes[p->roots[q]];
+    struct plan_query *out = &m->queries[q];
+    *out = (struct plan_query){.cadence = in->cadence, .target = in->target};
+    out->name = (struct str){arena_strndup(plan->arena, in->name.p, in->name.n), in->name.n};
+    out->text = (struct str){arena_strndup(plan->arena, root->text.p, root->text.n), root->text.n};
+    if (in->cadence.at_n)
+        out->cadence.at_ms = arena_dup(plan->arena, in->cadence.at_ms, in->cadence.at_n * sizeof *in->cadence.at_ms);
+    out->cost.query = cost_raw_rest(p, in->expr, &in->cadence) * cost_runs_per_s(&in->cadence);
+    m->rejected_n = 0;
+    struct made made;
+    int rc = emit_sites(m, q, out, e);
+    if (rc == 0)
+        rc = emit_panes(m, p->roots[q], &made, e);
+    if (rc == 0 && made.node == PLAN_NONE)
+        rc = emit_left_over(m, p->roots[q], &made.node, e);
+    if (rc != 0)
+        return rc;
+    if (!accuracy_meets(&made.guarantee, &in->target))
+        return err_set(e, ERR_INTERNAL, "query " STR_FMT ": the plan made does not meet its accuracy target",
+                       STR_ARG(root->text));
+    out->root = made.node;
+    out->guarantee = made.guarantee;
+    out->rejected = arena_dup(plan->arena, m->rejected, m->rejected_n * sizeof *m->rejected);
+    out->rejected_n = m->rejected_n;
+    plan->queries_n = q + 1;
+    return arena_check(plan->arena, "plan", e);
+}

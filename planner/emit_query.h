@@ -1,0 +1,37 @@
+/* Emission, inside the planner: emit.c makes nodes and views, emit_query.c a query's root, guarantee, cost and reasons.
+ */
+#ifndef PLANNER_EMIT_QUERY_H
+#define PLANNER_EMIT_QUERY_H
+
+#include "planner/planning.h"
+
+struct emitter {
+    struct planning *p;
+    struct plan *plan;
+    struct plan_node *nodes; /* the plan's arrays while they grow */
+    uint32_t *edges;
+    struct plan_source *sources;
+    struct plan_view *views;
+    struct plan_query *queries;
+    size_t nodes_cap, edges_cap;
+    struct intern node_ids;
+    uint32_t *source_of; /* by planner's source: the plan's, or PLAN_NONE */
+    uint32_t *chosen;    /* by logical node: the candidate of the query at hand + 1; 0 = none */
+    double *chain_share; /* by chain: ingest cost of one (query, demand) that reads it */
+    double *memory_share;
+    struct plan_rejected *rejected; /* of the query at hand */
+    uint32_t rejected_n;
+    size_t rejected_cap;
+};
+
+/* Each finds or makes a node; inputs are made before. Returns its id in *ret. */
+int emit_raw(struct emitter *m, uint32_t logical, uint32_t *ret, struct err *e);
+int emit_estimate(struct emitter *m, uint32_t logical, const struct candidate *c, uint32_t *ret, struct err *e);
+int emit_vector(struct emitter *m, uint32_t logical, const uint32_t *inputs, uint32_t inputs_n, uint32_t *ret,
+                struct err *e);
+
+/* Split what is shared evenly over those who share it, so that the queries' costs add up to the plan's. */
+int emit_costs(struct emitter *m, struct err *e);
+int emit_query(struct emitter *m, uint32_t q, struct err *e);
+
+#endif

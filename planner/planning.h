@@ -1,0 +1,144 @@
+/*
+ * What the planner's stages hand on: flat arrays that only grow, edges are indices.
+ *
+ *     query ──> root (logical node) ──> its sites ──> demand ──> candidates: raw
+ *                                                                            a chain of panes of some state
+ *     source ──> state (family, parameters) ──> chain (width, phase)          ^
+ *                                                 └───────────────────────────┘ when the chain's panes tile the window
+ *
+ * A *demand* is one site read by one cadence with one accuracy target: queries that agree in all three share it and its
+ * cost. A *state* is what a pane holds (source, family, parameters); its *chains* are the pane grids offered for it,
+ * the closure over all its readers. A *read* is the one scan of a source for all chains of one refresh window.
+ *
+ * Order is everywhere the order of first appearance in the workload, so the same workload gives the same plan.
+ */
+#ifndef PLANNER_PLANNING_H
+#define PLANNER_PLANNING_H
+
+#include "plan/logical.h"
+#include "planner/intern.h"
+#include "planner/planner.h"
+
+/* How long a window may stay open after its end: the server's default lateness. */
+enum { LATENESS_MS = 30000 };
+/* FORMATS.md: states keep times as i32 ms from the window's end. */
+#define PANE_WIDTH_MAX_MS (INT64_C(24) * 86400 * 1000)
+
+enum candidate_form {
+    FORM_RAW = 1,
+    FORM_WHOLE, /* one pane is the window */
+    FORM_CHAIN  /* several panes tile it */
+};
+
+struct source {
+    const struct matcher *matchers;
+    uint32_t matchers_n;
+    struct str text; /* the selector as PromQL without its range */
+    double series_n, interval_ms;
+};
+
+struct demand {
+    uint32_t node; /* the site, in the logical DAG */
+    const struct site *site;
+    uint32_t source;
+    struct grid grid; /* evaluation times, steps of range queries included; step 0: none known */
+    double runs_per_s;
+    double steps_n;         /* windows one run reads */
+    int64_t length_ms;      /* how far before a run's time its first window ends */
+    int64_t latency_ms;     /* of one run; 0: no bound */
+    struct accuracy target; /* of the site's own result */
+    const char *strict;     /* why an exact result is needed although the query has a target; NULL otherwise */
+    uint32_t first, n;      /* run in candidates */
+    uint32_t chosen;        /* candidate */
+    uint32_t queries_n;     /* that read it */
+    const char *raw_note;   /* nothing else may be chosen, so raw is all the same: why it had been rejected; or NULL */
+};
+
+struct state {
+    uint32_t source;
+    enum family family;
+    struct sketch_params params;
+    uint32_t first, n; /* run in chains */
+};
+
+struct chain {
+    uint32_t state;
+    struct grid grid; /* pane ends */
+    uint32_t read;
+    double build_cost;     /* CPU-ms per second, without the scan */
+    double memory_bytes_s; /* bytes kept per second of retention */
+    double state_bytes;
+    double rows, filled; /* expected rows of a state, and share of series that have one */
+    uint32_t first, n;   /* run in chain_readers */
+    bool forbidden;      /* over the memory limit */
+    /* choice */
+    uint32_t users_n, farthest_n; /* demands that chose it; those of them that reach back farthest */
+    int64_t reach_ms;
+    uint32_t view; /* in the plan, or PLAN_NONE */
+};
+
+struct read {
+    uint32_t source;
+    double cost;
+    uint32_t users_n; /* chains in use */
+};
+
+struct candidate {
+    enum candidate_form form;
+    uint32_t demand, chain;
+    enum family family; /* invalid for raw */
+    struct sketch_params params;
+    int64_t count; /* panes of one window */
+    int64_t width_ms;
+    struct accuracy guarantee;
+    double run_cost;    /* CPU-ms of one run */
+    double query_cost;  /* per second */
+    const char *reason; /* why it is rejected; NULL: it may be chosen */
+};
+
+/* A site of one query. */
+struct query_site {
+    uint32_t node, demand;
+};
+
+struct planning {
+    const struct workload *w;
+    struct arena *arena;
+    struct logical logical;
+    const struct workload_metric **metrics_by_name; /* sorted */
+    uint32_t *roots;                                /* logical node of each query */
+    uint32_t *sites_first;                          /* queries_n + 1: run of each query in sites */
+    struct query_site *sites;                       /* by query, ascending node */
+    struct source *sources;
+    struct demand *demands;
+    struct state *states;
+    struct chain *chains;
+    struct read *reads;
+    struct candidate *candidates;
+    uint32_t *chain_readers; /* candidates that read each chain */
+    uint32_t sites_n, sources_n, demands_n, states_n, chains_n, reads_n, candidates_n;
+    size_t sites_cap, sources_cap, demands_cap, states_cap, chains_cap, reads_cap, candidates_cap;
+    struct intern source_ids, demand_ids, state_ids, read_ids;
+    struct strbuf key; /* scratch for intern keys */
+};
+
+/* lower.c: queries to demands. */
+int planner_lower(struct planning *p, struct err *e);
+/* candidates.c: states, chains and candidates of every demand, rejected ones with their reason. */
+int planner_offer(struct planning *p, struct err *e);
+/* choose.c: demand.chosen for all. */
+int planner_choose(struct planning *p, struct err *e);
+/* emit.c: the plan of what was chosen. */
+int planner_emit(struct planning *p, const struct planner_options *options, struct plan *plan, struct err *e);
+
+/* One line: "kll k=269 30 x 10s of quantile_over_time(...)". */
+void candidate_text(const struct planning *p, const struct candidate *c, struct strbuf *out);
+
+/* All stages but emit, for tests that look at candidates. planning_done frees. `arena` outlives the planning. */
+int planning_run(struct planning *p, const struct workload *w, struct arena *arena, struct err *e);
+void planning_done(struct planning *p);
+
+/* The bytes of one field at the end of the intern key being built. */
+#define KEY_ADD(p, field) strbuf_add(&(p)->key, &(field), sizeof(field))
+
+#endif

@@ -1,0 +1,11 @@
+/* The two halves of workload_read: what each top-level key of the file becomes. Problems go to the document. */
+#ifndef PLANNER_WORKLOAD_INTERNAL_H
+#define PLANNER_WORKLOAD_INTERNAL_H
+
+#include "planner/document.h"
+
+void workload_read_queries(struct document *d, const struct node *list, struct workload *w);
+void workload_read_data(struct document *d, const struct node *data, struct workload *w);
+void workload_read_models(struct document *d, const struct node *models, struct workload *w);
+
+#endif
