@@ -513,9 +513,13 @@ static int kll_validate(const uint8_t *bytes, size_t n, const struct sketch_para
     return qpane_validate(bytes, n, params->k, reason);
 }
 
+/*
+ * Quantiles over panes are as over one state of the union: the panes' rank errors are independent with mean 0, so that of
+ * the whole is at most the root of the sum of (e n_i)^2, which is at most e n.
+ */
 static const struct family_readout readouts[] = {
-    {STATISTIC_QUANTILE, MERGED_APPROXIMATE},
-    {STATISTIC_QUANTILE_RANK, MERGED_APPROXIMATE},
+    {STATISTIC_QUANTILE, MERGED_AS_UNION},
+    {STATISTIC_QUANTILE_RANK, MERGED_AS_UNION},
     {STATISTIC_COUNT, MERGED_EXACT},
     {STATISTIC_MIN, MERGED_EXACT},
     {STATISTIC_MAX, MERGED_EXACT},
