@@ -25,7 +25,7 @@ struct catalog;
 struct catalog *catalog_new(void);
 void catalog_free(struct catalog *c);
 /* Read every series from the store into an empty catalog. */
-int catalog_load(struct catalog *c, struct store_txn *t, struct err *e);
+int catalog_load(struct catalog *c, struct store_txn *t, struct err *e); /* after a failure only catalog_free is left */
 /* Write all series with id >= the persisted count; call catalog_saved(n) after the commit succeeded. */
 int catalog_save(const struct catalog *c, struct store_txn *t, uint32_t *ret_saved_n, struct err *e);
 void catalog_saved(struct catalog *c, uint32_t n);
@@ -61,5 +61,10 @@ int catalog_select(const struct catalog *c, const struct matcher *m, size_t n, s
 int catalog_label_names(const struct catalog *c, struct arena *a, struct str **ret, uint32_t *ret_n, struct err *e);
 int catalog_label_values(const struct catalog *c, struct str name, struct arena *a, struct str **ret, uint32_t *ret_n,
                          struct err *e);
+/* The same of the series that all matchers accept. */
+int catalog_select_names(const struct catalog *c, const struct matcher *m, size_t n, struct arena *a, struct str **ret,
+                         uint32_t *ret_n, struct err *e);
+int catalog_select_values(const struct catalog *c, struct str name, const struct matcher *m, size_t n, struct arena *a,
+                          struct str **ret, uint32_t *ret_n, struct err *e);
 
 #endif

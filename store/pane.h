@@ -31,14 +31,15 @@ struct pane_block {
     uint32_t fixed_size;
     uint32_t states_size;
 };
-/* Structure, bounds and key (`want` may be NULL) are checked always; the XXH3 when `checksum`. fixed_size 0 = variable.
- * ERR_CORRUPT. */
+/* Structure, bounds and key (`want` may be NULL) are checked always; the XXH3 when `checksum`. States end where the
+ * block ends (padding up to the minimum lies before them), so the size of fixed-size states follows from the bytes
+ * alone; fixed_size 0 = variable. ERR_CORRUPT; ERR_VERSION for a block of a newer program. */
 int pane_block_parse(struct str bytes, const struct pane_key *want, bool checksum, struct pane_block *ret,
                      struct err *e);
 /* State bytes of a slot; n == 0 when absent. */
 struct str pane_block_state(const struct pane_block *b, uint32_t slot);
 
-/* Build one block: states in slot order. The bytes stay in the builder until pane_builder_reset. */
+/* Build one block: states in slot order. The bytes stay in the builder until its next start. */
 struct pane_builder {
     struct strbuf states, out;
     uint32_t offsets[PANE_SLOTS + 1];
@@ -47,8 +48,11 @@ struct pane_builder {
     uint32_t family, revision, width_ms, fixed_size, present_n, flags, last_slot;
     uint64_t samples_n;
 };
+enum { PANE_WIDTH_MAX_MS = 24 * 24 * 3600 * 1000 };
+/* A zeroed builder may be started; a started one may be started again. fixed_size 0 = variable-size states. */
 void pane_builder_start(struct pane_builder *b, const struct pane_key *key, uint32_t family, uint32_t fixed_size,
                         uint32_t width_ms, uint32_t revision);
+/* Slots rise; a state has at least one byte, and fixed_size of them if that is set. */
 void pane_builder_add(struct pane_builder *b, uint32_t slot, struct str state, uint32_t flags, uint64_t samples_n);
 struct str pane_builder_finish(struct pane_builder *b); /* whole block with checksum, at least PANE_BLOCK_MIN_BYTES */
 void pane_builder_done(struct pane_builder *b);
@@ -73,7 +77,11 @@ int pane_manifest_get(struct store_txn *t, uint32_t view, int64_t end_ms, struct
 int pane_manifest_walk(struct store_txn *t, uint32_t view, int64_t after_ms, int64_t upto_ms,
                        int (*each)(void *ctx, int64_t end_ms, const struct pane_manifest *m, struct err *e), void *ctx,
                        struct err *e);
-/* Manifest against its blocks: 0 or ERR_CORRUPT with what differs. */
+/* The manifest that the blocks put so far make; to be put with them, last. */
+int pane_manifest_make(struct store_txn *t, uint32_t view, int64_t end_ms, uint32_t revision, struct pane_manifest *ret,
+                       struct err *e);
+/* Manifest against its blocks, every checksum read: 0, ERR_NOT_FOUND without a manifest, or ERR_CORRUPT with what
+ * differs. */
 int pane_window_check(struct store_txn *t, uint32_t view, int64_t end_ms, struct err *e);
 /* Drop blocks and manifests of a view with end <= before_ms (all of it: INT64_MAX). */
 int pane_drop(struct store_txn *t, uint32_t view, int64_t before_ms, uint32_t *ret_windows, struct err *e);
@@ -87,8 +95,10 @@ struct pane_view {
 };
 int pane_view_find(struct store_txn *t, const uint8_t identity[16], struct pane_view *ret,
                    struct err *e); /* ERR_NOT_FOUND */
+/* Finds it when it is there already. */
 int pane_view_create(struct store_txn *t, const uint8_t identity[16], struct pane_view *ret, struct err *e);
 int pane_view_update(struct store_txn *t, const struct pane_view *v, struct err *e);
+/* By rising number. `each` must not write. */
 int pane_view_walk(struct store_txn *t, int (*each)(void *ctx, const struct pane_view *v, struct err *e), void *ctx,
                    struct err *e);
 

@@ -24,7 +24,9 @@ struct raw_chunk {
     uint32_t size;
 };
 
-/* Add one block. chunks sorted by slot, then first_ms. */
+enum { RAW_CHUNKS_MAX = 1 << 16, RAW_BLOCK_MAX_BYTES = 256 << 20 };
+
+/* Add one block. chunks sorted by slot, then first_ms; n >= 1. ERR_LIMIT above the limits: put several blocks. */
 int raw_put(struct store_txn *t, uint32_t metric, uint32_t shard, const struct raw_chunk *chunks, uint32_t n,
             struct err *e);
 
@@ -39,10 +41,11 @@ int raw_walk(struct store_txn *t, uint32_t metric, uint32_t shard, int64_t start
 
 /* Drop every block whose newest sample is <= before_ms. Bounded work per call: *more tells to call again. */
 int raw_drop(struct store_txn *t, int64_t before_ms, uint32_t *ret_blocks, bool *more, struct err *e);
-/* Oldest sample time kept of any series; INT64_MAX when empty. */
+/* Oldest sample time kept of any series; INT64_MAX when empty. Damaged blocks do not count. */
 int raw_oldest(struct store_txn *t, int64_t *ret_ms, struct err *e);
 
-/* Head checkpoint: one opaque value per 1,024 series ids (ingest owns its bytes). */
+/* Head checkpoint: one opaque value per 1,024 series ids (ingest owns its bytes, checksum included). Empty bytes remove
+ * it. The walk goes by rising id_block. */
 int raw_checkpoint_put(struct store_txn *t, uint32_t id_block, struct str bytes, struct err *e);
 int raw_checkpoint_walk(struct store_txn *t, int (*each)(void *ctx, uint32_t id_block, struct str bytes, struct err *e),
                         void *ctx, struct err *e);

@@ -28,7 +28,7 @@ struct store_txn;
 
 struct store_options {
     uint64_t map_bytes; /* most size of store.mdb (sparse); 0 = 64 GiB */
-    bool read_only;     /* no lock taken; for `mullion query DIR` and `mullion check` */
+    bool read_only;     /* no lock taken; for `mullion query DIR` and `mullion check`. A damaged file is ERR_CORRUPT */
 };
 struct store_open_report {
     bool created;
@@ -37,8 +37,8 @@ struct store_open_report {
     char reason[256];
 };
 
-/* ERR_LOCKED names the holder's pid; ERR_VERSION names both versions; ERR_DISK_FULL; ERR_IO. Makes DIR (mode 0700) if
- * absent. */
+/* One open store per directory and process (LMDB's rule). ERR_LOCKED names the holder's pid; ERR_VERSION names both
+ * versions; ERR_DISK_FULL; ERR_IO. Makes DIR (mode 0700) if absent. */
 int store_open(const char *dir, const struct store_options *options, struct store **ret,
                struct store_open_report *report, struct err *e);
 void store_close(struct store *s); /* NULL-safe; all transactions must be ended */
@@ -59,6 +59,8 @@ struct store_size {
     uint64_t file_bytes, used_bytes, free_page_bytes;
 };
 void store_size_read(struct store *s, struct store_size *ret);
+/* A consistent, compact copy of store.mdb as it is now, at `path` (which must not exist), while all goes on. */
+int store_copy(struct store *s, const char *path, struct err *e);
 
 /* Small named values: meta table. Returns ERR_NOT_FOUND when absent; bytes valid until the transaction ends. */
 int store_meta_get(struct store_txn *t, const char *name, struct str *ret, struct err *e);

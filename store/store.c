@@ -1,0 +1,457 @@
+/* Opening and closing the data directory, transactions, and the meta table. The check before trust is store_check.c. */
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "store/store_env.h"
+
+/* FORMAT is three lines of text: the format with its number, "id HEX", "sketch_seed HEX". */
+#define FORMAT_NAME "mullion-data/"
+enum { FORMAT_VERSION = 1, FORMAT_MAX_BYTES = 256, PATH_MAX_BYTES = 4096, SET_ASIDE_MAX = 10000 };
+#define MAP_DEFAULT_BYTES (UINT64_C(64) << 30)
+/* One seed for all stores unless a store was made with another: equal data then gives equal sketches anywhere. */
+#define SKETCH_SEED_DEFAULT UINT64_C(0x6d756c6c696f6e31)
+
+static int path_in(const char *dir, const char *name, char ret[PATH_MAX_BYTES], struct err *e)
+{
+    int n = snprintf(ret, PATH_MAX_BYTES, "%s/%s", dir, name);
+    if (n < 0 || n >= PATH_MAX_BYTES)
+        return err_set(e, ERR_BAD_DATA, "the path of the data directory is longer than %d bytes", PATH_MAX_BYTES - 32);
+    return 0;
+}
+
+static int dir_make(const char *dir, struct err *e)
+{
+    if (mkdir(dir, 0700) == 0 || errno == EEXIST)
+        return 0;
+    return err_set_errno(e, errno, "cannot make data directory %s", dir);
+}
+
+static int dir_sync(const char *dir, struct err *e)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set_errno(e, errno, "cannot open data directory %s", dir);
+    int failed = fsync(fd) ? errno : 0;
+    close(fd);
+    return failed ? err_set_errno(e, failed, "cannot sync data directory %s", dir) : 0;
+}
+
+/* ---- LOCK ---- */
+
+static int lock_take(struct store *s, struct err *e)
+{
+    char path[PATH_MAX_BYTES], pid[32] = "";
+    int code = path_in(s->dir, "LOCK", path, e);
+    if (code)
+        return code;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_set_errno(e, errno, "cannot open %s", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int failed = errno;
+        ssize_t n = pread(fd, pid, sizeof(pid) - 1, 0);
+        close(fd);
+        if (failed != EWOULDBLOCK)
+            return err_set_errno(e, failed, "cannot lock %s", path);
+        long holder = n > 0 ? strtol(pid, NULL, 10) : 0;
+        return err_set(e, ERR_LOCKED, "data directory %s is in use by process %ld; stop it or name another directory",
+                       s->dir, holder);
+    }
+    /* The pid is for people only; the lock itself ends with its holder. */
+    int n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)n, 0) != n) {
+        int failed = errno;
+        close(fd);
+        return err_set_errno(e, failed, "cannot write %s", path);
+    }
+    s->lock_fd = fd;
+    return 0;
+}
+
+/* ---- FORMAT ---- */
+
+static int format_write(struct store *s, const char *path, struct err *e)
+{
+    char text[FORMAT_MAX_BYTES], fresh[PATH_MAX_BYTES + 8];
+    s->sketch_seed = SKETCH_SEED_DEFAULT;
+    if (getrandom(&s->id, sizeof(s->id), 0) != (ssize_t)sizeof(s->id))
+        return err_set_errno(e, errno, "cannot draw a random store id");
+    int n = snprintf(text, sizeof(text), FORMAT_NAME "%d\nid %016llx\nsketch_seed %016llx\n", FORMAT_VERSION,
+                     (unsigned long long)s->id, (unsigned long long)s->sketch_seed);
+    snprintf(fresh, sizeof(fresh), "%s.new", path);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_set_errno(e, errno, "cannot make %s", fresh);
+    int failed = write(fd, text, (size_t)n) != n || fsync(fd) != 0 ? errno : 0;
+    close(fd);
+    if (!failed && rename(fresh, path) != 0)
+        failed = errno;
+    if (failed) {
+        unlink(fresh);
+        return err_set_errno(e, failed, "cannot write %s", path);
+    }
+    return dir_sync(s->dir, e);
+}
+
+static int format_parse(struct store *s, const char *path, const char *text, struct err *e)
+{
+    unsigned version;
+    unsigned long long id, seed;
+    char end;
+    if (sscanf(text, FORMAT_NAME "%9u", &version) != 1 || version == 0)
+        return err_set(e, ERR_CORRUPT, "%s does not begin with " FORMAT_NAME "N: this is no mullion data directory",
+                       path);
+    if (version > FORMAT_VERSION)
+        return err_set(e, ERR_VERSION,
+                       "%s holds " FORMAT_NAME "%u but this program reads up to " FORMAT_NAME
+                       "%d; use the mullion that wrote it, or a newer one",
+                       s->dir, version, FORMAT_VERSION);
+    if (sscanf(text, FORMAT_NAME "%*9u\nid %16llx\nsketch_seed %16llx%c", &id, &seed, &end) != 3 || end != '\n')
+        return err_set(e, ERR_CORRUPT, "%s is damaged: it needs lines with id and sketch_seed", path);
+    s->id = id;
+    s->sketch_seed = seed;
+    return 0;
+}
+
+/* Read FORMAT, or make it in a directory that holds no store yet. */
+static int format_open(struct store *s, bool *ret_created, struct err *e)
+{
+    char path[PATH_MAX_BYTES], data[PATH_MAX_BYTES], text[FORMAT_MAX_BYTES + 1];
+    int code = path_in(s->dir, "FORMAT", path, e);
+    if (!code)
+        code = path_in(s->dir, "store.mdb", data, e);
+    if (code)
+        return code;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        if (errno != ENOENT)
+            return err_set_errno(e, errno, "cannot read %s", path);
+        if (s->read_only)
+            return err_set(e, ERR_NOT_FOUND, "%s is no mullion data directory: it has no FORMAT file", s->dir);
+        if (access(data, F_OK) == 0)
+            return err_set(e, ERR_CORRUPT, "%s has store.mdb but no FORMAT file; restore FORMAT or move store.mdb away",
+                           s->dir);
+        *ret_created = true;
+        return format_write(s, path, e);
+    }
+    ssize_t n = read(fd, text, FORMAT_MAX_BYTES);
+    int failed = n < 0 ? errno : 0;
+    close(fd);
+    if (failed)
+        return err_set_errno(e, failed, "cannot read %s", path);
+    text[n] = 0;
+    return format_parse(s, path, text, e);
+}
+
+/* ---- store.mdb ---- */
+
+int store_env_open(const char *path, uint64_t map_bytes, bool read_only, MDB_env **ret, struct err *e)
+{
+    MDB_env *env;
+    int rc = mdb_env_create(&env);
+    if (rc)
+        return store_mdb_err(NULL, rc, e, "cannot prepare");
+    rc = mdb_env_set_mapsize(env, map_bytes);
+    if (!rc)
+        rc = mdb_env_set_maxreaders(env, STORE_READERS_MAX);
+    if (!rc)
+        rc = mdb_env_set_maxdbs(env, TABLE_END);
+    if (!rc)
+        rc = mdb_env_open(env, path, MDB_NOSUBDIR | MDB_NOTLS | (read_only ? MDB_RDONLY : 0), 0600);
+    if (rc) {
+        mdb_env_close(env);
+        return store_mdb_err(NULL, rc, e, "cannot open");
+    }
+    *ret = env;
+    return 0;
+}
+
+/* Give a damaged file the first free name store.mdb.damaged-N. */
+static int file_set_aside(struct store *s, const char *path, struct store_open_report *report, const struct err *why,
+                          struct err *e)
+{
+    char name[64], to[PATH_MAX_BYTES], lock[PATH_MAX_BYTES];
+    for (int i = 1; i <= SET_ASIDE_MAX; i++) {
+        snprintf(name, sizeof(name), "store.mdb.damaged-%d", i);
+        int code = path_in(s->dir, name, to, e);
+        if (code)
+            return code;
+        if (access(to, F_OK) == 0)
+            continue;
+        if (rename(path, to) != 0)
+            return err_set_errno(e, errno, "cannot set aside the damaged %s", path);
+        if (path_in(s->dir, "store.mdb-lock", lock, e) == 0)
+            unlink(lock);
+        report->set_aside = true;
+        snprintf(report->set_aside_as, sizeof(report->set_aside_as), "%s", name);
+        snprintf(report->reason, sizeof(report->reason), "%.*s", (int)sizeof(report->reason) - 1, why->message);
+        return dir_sync(s->dir, e);
+    }
+    return err_set(e, ERR_CORRUPT, "%s is damaged and %d damaged files were kept before; remove some", path,
+                   SET_ASIDE_MAX);
+}
+
+static int tables_open(struct store *s, bool fresh, struct err *e)
+{
+    MDB_txn *txn;
+    int rc = mdb_txn_begin(s->env, NULL, fresh ? 0 : MDB_RDONLY, &txn);
+    if (rc)
+        return store_mdb_err(NULL, rc, e, "cannot open tables");
+    for (int table = 1; table < TABLE_END && !rc; table++)
+        rc = mdb_dbi_open(txn, store_table_names[table], fresh ? MDB_CREATE : 0, &s->dbi[table]);
+    if (rc) {
+        mdb_txn_abort(txn);
+        return store_mdb_err(NULL, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc, e, "cannot open tables");
+    }
+    rc = mdb_txn_commit(txn);
+    return rc ? store_mdb_err(NULL, rc, e, "cannot make tables") : 0;
+}
+
+/* FORMAT and store.mdb must be of one store: a file copied in from another would bring other ids and seeds. */
+static int identity_check(struct store *s, bool fresh, struct err *e)
+{
+    uint8_t mine[16];
+    store_u64(mine, s->id);
+    store_u64(mine + 8, s->sketch_seed);
+    struct store_txn *t;
+    int code = fresh ? store_write_begin(s, &t, e) : store_read_begin(s, &t, e);
+    if (code)
+        return code;
+    if (fresh) {
+        code = store_meta_put(t, "store", (struct str){(const char *)mine, sizeof(mine)}, e);
+        if (code) {
+            store_write_abort(t);
+            return code;
+        }
+        return store_write_commit(t, e);
+    }
+    struct str found;
+    code = store_meta_get(t, "store", &found, e);
+    if (!code && (found.n != sizeof(mine) || memcmp(found.p, mine, sizeof(mine)) != 0))
+        code =
+            err_set(e, ERR_CORRUPT, "%s: FORMAT and store.mdb are of different stores; restore the right pair", s->dir);
+    store_read_end(t);
+    return code;
+}
+
+static int data_open(struct store *s, struct store_open_report *report, struct err *e)
+{
+    char path[PATH_MAX_BYTES];
+    bool fresh = false;
+    int code = path_in(s->dir, "store.mdb", path, e);
+    if (code)
+        return code;
+    struct err why = {0};
+    code = store_check_file(path, s->map_bytes, s->lock_fd, &fresh, &why);
+    if (code == ERR_CORRUPT && !s->read_only) {
+        code = file_set_aside(s, path, report, &why, e);
+        fresh = true;
+    } else if (code) {
+        *e = why;
+    } else if (fresh && s->read_only) {
+        code = err_set(e, ERR_NOT_FOUND, "%s has no store.mdb yet", s->dir);
+    } else if (fresh && !report->created) {
+        snprintf(report->reason, sizeof(report->reason), "store.mdb was missing or empty; a fresh one is begun");
+    }
+    if (!code)
+        code = store_env_open(path, s->map_bytes, s->read_only, &s->env, e);
+    if (!code)
+        code = tables_open(s, fresh, e);
+    if (!code)
+        code = identity_check(s, fresh, e);
+    if (!code && fresh)
+        code = dir_sync(s->dir, e);
+    return code;
+}
+
+int store_open(const char *dir, const struct store_options *options, struct store **ret,
+               struct store_open_report *report, struct err *e)
+{
+    struct store_open_report ignored;
+    if (!report)
+        report = &ignored;
+    *report = (struct store_open_report){0};
+    struct store *s = mem_zalloc(sizeof(*s));
+    s->dir = mem_dup(dir, strlen(dir) + 1);
+    s->lock_fd = -1;
+    s->read_only = options && options->read_only;
+    s->map_bytes = options && options->map_bytes ? options->map_bytes : MAP_DEFAULT_BYTES;
+    int code = s->read_only ? 0 : dir_make(dir, e);
+    if (!code && !s->read_only)
+        code = lock_take(s, e);
+    if (!code)
+        code = format_open(s, &report->created, e);
+    if (!code)
+        code = data_open(s, report, e);
+    if (code) {
+        store_close(s);
+        return code;
+    }
+    *ret = s;
+    return 0;
+}
+
+void store_close(struct store *s)
+{
+    if (!s)
+        return;
+    if (s->env)
+        mdb_env_close(s->env);
+    if (s->lock_fd >= 0)
+        close(s->lock_fd);
+    mem_free(s->dir);
+    mem_free(s);
+}
+
+const char *store_dir(const struct store *s)
+{
+    return s->dir;
+}
+
+uint64_t store_sketch_seed(const struct store *s)
+{
+    return s->sketch_seed;
+}
+
+/* ---- transactions ---- */
+
+static int txn_begin(struct store *s, bool write, struct store_txn **ret, struct err *e)
+{
+    MDB_txn *mdb;
+    int rc = mdb_txn_begin(s->env, NULL, write ? 0 : MDB_RDONLY, &mdb);
+    if (rc == MDB_READERS_FULL) {
+        /* Readers that died keep their slots until someone looks. */
+        store_reap_readers(s);
+        rc = mdb_txn_begin(s->env, NULL, MDB_RDONLY, &mdb);
+    }
+    if (rc)
+        return store_mdb_err(NULL, rc, e, "cannot begin a transaction");
+    struct store_txn *t = mem_zalloc(sizeof(*t));
+    *t = (struct store_txn){.store = s, .mdb = mdb, .write = write};
+    *ret = t;
+    return 0;
+}
+
+int store_read_begin(struct store *s, struct store_txn **ret, struct err *e)
+{
+    return txn_begin(s, false, ret, e);
+}
+
+void store_read_end(struct store_txn *t)
+{
+    if (!t)
+        return;
+    MUST(!t->write);
+    mdb_txn_abort(t->mdb);
+    mem_free(t);
+}
+
+int store_write_begin(struct store *s, struct store_txn **ret, struct err *e)
+{
+    MUST(!s->read_only);
+    return txn_begin(s, true, ret, e);
+}
+
+int store_write_commit(struct store_txn *t, struct err *e)
+{
+    MUST(t->write);
+    int code = 0;
+    if (t->failed) {
+        code = err_set(e, t->failed, "nothing was stored: %s", t->failed_why);
+        mdb_txn_abort(t->mdb);
+    } else {
+        int rc = mdb_txn_commit(t->mdb);
+        if (rc)
+            code = store_mdb_err(t, rc, e, "cannot commit");
+    }
+    mem_free(t);
+    return code;
+}
+
+void store_write_abort(struct store_txn *t)
+{
+    if (!t)
+        return;
+    MUST(t->write);
+    mdb_txn_abort(t->mdb);
+    mem_free(t);
+}
+
+void store_reap_readers(struct store *s)
+{
+    int dead;
+    mdb_reader_check(s->env, &dead);
+}
+
+/* Free pages are listed in LMDB's table 0: per old transaction a count and that many page numbers. */
+static uint64_t free_pages_count(struct store *s)
+{
+    MDB_txn *txn;
+    MDB_cursor *cursor;
+    uint64_t pages = 0;
+    if (mdb_txn_begin(s->env, NULL, MDB_RDONLY, &txn))
+        return 0;
+    if (mdb_cursor_open(txn, 0, &cursor) == 0) {
+        MDB_val key, value;
+        while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0)
+            pages += value.mv_size >= 8 ? load_u64(value.mv_data) : 0;
+        mdb_cursor_close(cursor);
+    }
+    mdb_txn_abort(txn);
+    return pages;
+}
+
+void store_size_read(struct store *s, struct store_size *ret)
+{
+    MDB_envinfo info = {0};
+    MDB_stat stat_ = {0};
+    struct stat st = {0};
+    mdb_filehandle_t fd;
+    mdb_env_info(s->env, &info);
+    mdb_env_stat(s->env, &stat_);
+    if (mdb_env_get_fd(s->env, &fd) == 0 && fstat(fd, &st) != 0)
+        st.st_size = 0;
+    uint64_t all = ((uint64_t)info.me_last_pgno + 1) * stat_.ms_psize;
+    uint64_t unused = free_pages_count(s) * stat_.ms_psize;
+    *ret = (struct store_size){
+        .file_bytes = (uint64_t)st.st_size, .used_bytes = all > unused ? all - unused : 0, .free_page_bytes = unused};
+}
+
+int store_copy(struct store *s, const char *path, struct err *e)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_set_errno(e, errno, "cannot make %s", path);
+    int rc = mdb_env_copyfd2(s->env, fd, MDB_CP_COMPACT);
+    if (!rc && fsync(fd) != 0)
+        rc = errno;
+    close(fd);
+    if (!rc)
+        return 0;
+    unlink(path);
+    return store_mdb_err(NULL, rc, e, "cannot copy");
+}
+
+/* ---- meta ---- */
+
+int store_meta_get(struct store_txn *t, const char *name, struct str *ret, struct err *e)
+{
+    int code = store_get(t, TABLE_META, name, strlen(name), ret, e);
+    return code == ERR_NOT_FOUND ? err_set(e, ERR_NOT_FOUND, "the store has no value named %s", name) : code;
+}
+
+int store_meta_put(struct store_txn *t, const char *name, struct str value, struct err *e)
+{
+    return store_put(t, TABLE_META, name, strlen(name), value, e);
+}
