@@ -17,9 +17,10 @@ enum { FUNCTION_ARGS_MAX = 6 };
     X(absent_over_time)                                                                                                \
     X(acos)                                                                                                            \
     X(acosh)                                                                                                           \
-    X(asin) X(asinh) X(atan) X(atanh) X(avg_over_time) X(ceil) X(changes) X(clamp) X(clamp_max) X(clamp_min) X(cos)    \
-        X(cosh) X(count_over_time) X(day_of_month) X(day_of_week) X(day_of_year) X(days_in_month) X(deg) X(delta)      \
-            X(deriv) X(double_exponential_smoothing) X(end) X(exp) X(first_over_time) X(floor) X(histogram_avg)        \
+    X(asin)                                                                                                            \
+    X(asinh) X(atan) X(atanh) X(avg_over_time) X(ceil) X(changes) X(clamp) X(clamp_max) X(clamp_min) X(cos) X(cosh)    \
+        X(count_over_time) X(day_of_month) X(day_of_week) X(day_of_year) X(days_in_month) X(deg) X(delta) X(deriv)     \
+            X(double_exponential_smoothing) X(end) X(exp) X(first_over_time) X(floor) X(histogram_avg)                 \
                 X(histogram_count) X(histogram_fraction) X(histogram_quantile) X(histogram_quantiles)                  \
                     X(histogram_stddev) X(histogram_stdvar) X(histogram_sum) X(holt_winters) X(hour) X(idelta)         \
                         X(increase) X(info) X(irate) X(label_join) X(label_replace) X(last_over_time) X(ln) X(log10)   \

@@ -7,7 +7,7 @@
 /* The token from l->start to l->at. */
 struct token lexer_emit(struct lexer *l, enum token_kind kind);
 /* An error placed at l->start. */
-struct token lexer_fail(struct lexer *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+struct token lexer_fail(struct lexer *l, const char *format, ...) __attribute__((format(printf, 2, 3), nonnull(2)));
 
 struct token lexer_number(struct lexer *l); /* a number or a duration; a digit or '.' is next */
 struct token lexer_string(struct lexer *l); /* a quote is next */

@@ -30,7 +30,8 @@ struct parser {
 };
 
 /* parse.c */
-void parse_fail(struct parser *p, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void parse_fail(struct parser *p, uint32_t at, const char *format, ...)
+    __attribute__((format(printf, 3, 4), nonnull(3)));
 void parse_fail_arena(struct parser *p);
 /* "unexpected <token>" in the current context, or in the one given. A lexer's error speaks for itself. */
 void parse_unexpected(struct parser *p);
