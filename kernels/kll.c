@@ -16,7 +16,7 @@
  *
  * The top level is not empty. Level capacities are KLL's (Karnin, Lang, Liberty: Optimal Quantile Approximation in
  * Streams): k at the top, 2/3 of the level above at each level below, at least 8; a state never holds more items than
- * their sum.
+ * their sum over max(H, the levels n needs).
  *
  * A build knows n, so it needs no stream of small compactions. The top level is the least one at which n / 2^top items
  * fit the capacity; samples are thinned straight to it. `thin`: of sorted items, each group of 2^s neighbours keeps the
@@ -486,7 +486,8 @@ static int validate_levels(const uint8_t *bytes, size_t size, uint32_t k, const 
         return refuse(reason, "a KLL state was built with another k");
     if (v.n <= k || v.n >= N_END)
         return refuse(reason, "a KLL state's sample count is out of range");
-    uint64_t most = capacities(k, v.levels, caps), held = 0, weight = 0;
+    uint32_t fitting = top_level(k, v.n) + 1;
+    uint64_t most = capacities(k, v.levels > fitting ? v.levels : fitting, caps), held = 0, weight = 0;
     for (uint32_t h = 0; h < v.levels; h++) {
         uint64_t n = bits_load_u32(v.level_n + 4 * (size_t)h);
         held += n;
@@ -514,14 +515,12 @@ static int kll_validate(const uint8_t *bytes, size_t n, const struct sketch_para
 }
 
 /*
- * Quantiles over panes are as over one state of the union: the panes' rank errors are independent with mean 0, so that of
- * the whole is at most the root of the sum of (e n_i)^2, which is at most e n.
+ * Quantiles over panes are as over one state of the union: the panes' rank errors are independent with mean 0, so that
+ * of the whole is at most the root of the sum of (e n_i)^2, which is at most e n.
  */
 static const struct family_readout readouts[] = {
-    {STATISTIC_QUANTILE, MERGED_AS_UNION},
-    {STATISTIC_QUANTILE_RANK, MERGED_AS_UNION},
-    {STATISTIC_COUNT, MERGED_EXACT},
-    {STATISTIC_MIN, MERGED_EXACT},
+    {STATISTIC_QUANTILE, MERGED_AS_UNION}, {STATISTIC_QUANTILE_RANK, MERGED_AS_UNION},
+    {STATISTIC_COUNT, MERGED_EXACT},       {STATISTIC_MIN, MERGED_EXACT},
     {STATISTIC_MAX, MERGED_EXACT},
 };
 

@@ -6,7 +6,7 @@
 #include "kernels/frame.h"
 #include "kernels/order.h"
 
-enum { TINY_MAX_N = 24, TINY_E_MAX = 7, TINY_NEGATIVE = 0x80, FRAME_MAX_HEAD = 10 };
+enum { TINY_MAX_N = 128, TINY_E_MAX = 7, TINY_NEGATIVE = 0x80, FRAME_MAX_HEAD = 10 };
 #define TINY_Y_MAX (UINT64_C(1) << 53)
 
 static const double POWER_OF_10[TINY_E_MAX + 1] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};

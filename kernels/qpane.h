@@ -7,7 +7,7 @@
  *   form 0  doubles   | 0x00 | f64 sample[n] |                                                     1 + 8n bytes
  *   form 1  frame     | 0x01 | varint n | a frame of 512 samples, ..., a frame of the rest |
  *   form 2  tiny      | 0x02 | e << 4 | first negative << 7 | varint |y0| | varint y[i-1]-y[i], i = 1..n-1 |
- *                     n = 1..24; sample i = y[i] / 10^e, e = 0..7, |y| <= 2^53, no -0; the last byte ends it
+ *                     n = 1..128; sample i = y[i] / 10^e, e = 0..7, |y| <= 2^53, no -0; the last byte ends it
  *   form 3  levels    kernels/kll.c; never in a VALUES state
  *
  * The least bytes win, then the lower form; so the bytes are a pure function of the multiset, and never exceed 1 + 8n.

@@ -4,7 +4,7 @@
  *
  *   form 0  0x00, f64 sample[n]                        largest first, NaN last
  *   form 1  0x01, varint n, frames of 512 samples
- *   form 2  0x02 | e << 4 | sign << 7, varint |y0|, varint steps downward       n <= 24
+ *   form 2  0x02 | e << 4 | sign << 7, varint |y0|, varint steps downward       n <= 128
  *
  * (bit 3 of the first byte: a sample is NaN or infinite). Never above 1 + 8n bytes. The state of a union is the sorted
  * concatenation, so any merge order and any split give the bytes of the single build. NaN and infinite samples are
