@@ -36,7 +36,8 @@ struct eval {
     const _Atomic bool *canceled; /* may be NULL */
     int64_t lookback_ms;
     int64_t default_step_ms; /* of subqueries without a step */
-    struct times query;      /* the whole query's times (start(), end(), step(), range()) */
+    struct times query;      /* the whole query's times (start(), step()) */
+    int64_t query_end_ms;    /* as asked (end(), range()): it may lie after the last step */
     struct notes *notes;
     struct pool *pool; /* may be NULL */
     const char *text;  /* the query's text, for positions in notes; may be NULL */

@@ -7,6 +7,18 @@
 /* A query over a million series must not carry a million notes. */
 enum { NOTES_MAX = 1000 };
 
+/* Length of a note without its place " (line:column)". */
+static size_t note_key(const char *p, size_t n)
+{
+    size_t i = n;
+    if (i == 0 || p[--i] != ')')
+        return n;
+    while (i > 0 && ((p[i - 1] >= '0' && p[i - 1] <= '9') || p[i - 1] == ':'))
+        i--;
+    return i >= 2 && p[i - 1] == '(' && p[i - 2] == ' ' ? i - 2 : n;
+}
+
+/* Each text once: of two places the later evaluated one is kept, as Prometheus does. */
 static void note_add(struct notes *n, struct str **list, uint32_t *list_n, size_t *cap, const char *format,
                      va_list args)
 {
@@ -15,18 +27,20 @@ static void note_add(struct notes *n, struct str **list, uint32_t *list_n, size_
     if (length < 0)
         return;
     size_t bytes = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
-    if (*list_n == NOTES_MAX)
+    size_t key = note_key(text, bytes);
+    uint32_t at = 0;
+    while (at < *list_n &&
+           !str_eq((struct str){(*list)[at].p, note_key((*list)[at].p, (*list)[at].n)}, (struct str){text, key}))
+        at++;
+    if (at == NOTES_MAX || (at < *list_n && str_eq((*list)[at], (struct str){text, bytes})))
         return;
-    for (uint32_t i = 0; i < *list_n; i++) {
-        if (str_eq((*list)[i], (struct str){text, bytes}))
-            return;
-    }
-    struct str *grown = arena_grow(n->arena, *list, cap, *list_n + 1, sizeof **list);
+    struct str *grown = arena_grow(n->arena, *list, cap, at + 1, sizeof **list);
     char *copy = arena_strndup(n->arena, text, bytes);
     if (!grown || !copy)
         return;
     *list = grown;
-    grown[(*list_n)++] = (struct str){copy, bytes};
+    grown[at] = (struct str){copy, bytes};
+    *list_n += at == *list_n;
 }
 
 void notes_warn(struct notes *n, const char *format, ...)

@@ -83,8 +83,7 @@ static int add_node(struct run *r, uint32_t id, struct err *e)
     if (r->exprs[id])
         return 0;
     struct expr *resolved;
-    int code =
-        expr_resolve(node->expr, r->t.start_ms, times_at(&r->t, r->t.n - 1), r->t.step_ms, r->ev.arena, &resolved, e);
+    int code = expr_resolve(node->expr, r->t.start_ms, r->ev.query_end_ms, r->t.step_ms, r->ev.arena, &resolved, e);
     if (code != 0)
         return code;
     r->exprs[id] = expr_unwrap(resolved);
@@ -252,6 +251,7 @@ int query_run(const struct executor *x, struct str text, const struct query_opti
                          .lookback_ms = o->lookback_ms ? o->lookback_ms : 300000,
                          .default_step_ms = o->default_step_ms ? o->default_step_ms : 60000,
                          .query = r.t,
+                         .query_end_ms = o->end_ms,
                          .pool = x->pool};
     struct parsed parsed;
     code = promql_parse(text, a, &parsed, e);

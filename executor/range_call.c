@@ -31,7 +31,8 @@ static void note_not_counter(struct call_run *r, const struct labels *labels)
         ends_with(name, "_bucket"))
         return;
     char place[EVAL_PLACE_MAX];
-    struct str where = eval_place(r->ev, r->range->start, place);
+    /* A subquery's place is lost in Prometheus: its points stand in for it. */
+    struct str where = eval_place(r->ev, r->range->kind == EXPR_SUBQUERY ? 0 : r->range->start, place);
     struct strbuf quoted = {0};
     strbuf_add_go_quoted(&quoted, name);
     notes_info(
