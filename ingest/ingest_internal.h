@@ -76,6 +76,8 @@ int refresh_due(struct ingest *in, struct err *e);
 int backfill_step(struct ingest *in, bool *ret_more, struct err *e);
 int checkpoint_run(struct ingest *in, struct err *e);
 int checkpoint_load(struct ingest *in, struct err *e);
+/* Dirty sets of sealed windows, as the last checkpoint kept them, into the groups of the same grid. */
+int dirty_load(struct store_txn *t, struct windows *w, struct err *e);
 int retention_run(struct ingest *in, struct err *e);
 
 /* One refresh of `views` (indices into the group) at end_ms; a whole run, or only the series given. Counts statistics.

@@ -1,0 +1,276 @@
+/*
+ * A plan comes into force: each view gets its store number, what the store has of it is found by its manifests, and
+ * what its readers reach beyond that is built from raw, window by window, newest first, so that the unbroken run always
+ * grows.
+ */
+#include "base/alloc.h"
+#include "base/stats.h"
+#include "ingest/ingest_internal.h"
+
+static struct stat manifests_missing =
+    STAT_COUNTER("mullion_pane_windows_missing_total", "", "Windows that should be stored but have no manifest");
+
+/* ---- store numbers ---- */
+
+static int view_number(struct store_txn *t, const struct plan_view *v, struct pane_view *ret, struct err *e)
+{
+    int rc = pane_view_find(t, v->identity, ret, e);
+    return rc == ERR_NOT_FOUND ? pane_view_create(t, v->identity, ret, e) : rc;
+}
+
+static int group_views(struct ingest *in, const struct plan *plan, const struct plan_group *from, struct group_state *g,
+                       struct store_txn *t, struct err *e)
+{
+    *g = (struct group_state){.window = from->window,
+                              .views = mem_zalloc(from->views_n * sizeof *g->views),
+                              .views_n = from->views_n,
+                              .early_to_ms = INT64_MIN,
+                              .sealed_to_ms = INT64_MIN};
+    for (uint32_t i = 0; i < from->views_n; i++) {
+        const struct plan_view *v = &plan->views[from->views[i]];
+        struct pane_view stored;
+        int rc = view_number(t, v, &stored, e);
+        if (rc)
+            return rc;
+        g->views[i] = (struct view_state){.plan_view = from->views[i],
+                                          .store_view = stored.number,
+                                          .retention_ms = v->retention_ms,
+                                          .complete_from_ms = stored.complete_from_ms,
+                                          .sealed_to_ms = stored.sealed_to_ms};
+        memcpy(g->views[i].identity, v->identity, IDENTITY_BYTES);
+    }
+    return 0;
+}
+
+/* ---- what is stored ---- */
+
+/* Walk down from sealed_to while manifests are there: complete_from is what was seen, not what was noted. */
+static int view_verify(struct store_txn *t, const struct group_state *g, struct view_state *v, int64_t anchor_ms,
+                       int64_t oldest_ms, struct err *e)
+{
+    int64_t noted_ms = v->sealed_to_ms == anchor_ms ? v->complete_from_ms : anchor_ms, end_ms = anchor_ms;
+    while (end_ms > oldest_ms) {
+        struct pane_manifest m;
+        int rc = pane_manifest_get(t, v->store_view, end_ms, &m, e);
+        if (rc == ERR_NOT_FOUND)
+            break;
+        if (rc)
+            return rc;
+        end_ms -= g->window.step_ms;
+    }
+    if (end_ms > noted_ms && noted_ms > oldest_ms)
+        stat_add(&manifests_missing, 1);
+    v->complete_from_ms = end_ms;
+    v->sealed_to_ms = anchor_ms;
+    return 0;
+}
+
+static int group_restore(struct ingest *in, struct group_state *g, struct store_txn *t, struct err *e)
+{
+    int64_t watermark_ms = ingest_watermark_locked(in), anchor_ms = INT64_MIN, reach_ms = 0;
+    if (watermark_ms == INT64_MIN)
+        return 0;
+    for (uint32_t i = 0; i < g->views_n; i++) {
+        if (anchor_ms < g->views[i].sealed_to_ms)
+            anchor_ms = g->views[i].sealed_to_ms;
+        if (reach_ms < g->views[i].retention_ms)
+            reach_ms = g->views[i].retention_ms;
+    }
+    /* Nothing stored, or all of it out of reach: begin at the watermark. */
+    if (anchor_ms < watermark_ms - reach_ms)
+        anchor_ms = grid_floor(g->window, watermark_ms);
+    g->early_to_ms = g->sealed_to_ms = anchor_ms;
+    for (uint32_t i = 0; i < g->views_n; i++) {
+        struct view_state *v = &g->views[i];
+        int64_t oldest_ms = grid_floor(g->window, anchor_ms - in->plan->views[v->plan_view].backfill_ms);
+        int64_t first_ms = grid_floor(g->window, in->first_event_ms - 1);
+        int rc = view_verify(t, g, v, anchor_ms, anchor_ms - v->retention_ms, e);
+        if (rc)
+            return rc;
+        if (oldest_ms < first_ms)
+            oldest_ms = first_ms;
+        v->backfill_from_ms = oldest_ms < v->complete_from_ms ? oldest_ms : v->complete_from_ms;
+    }
+    return 0;
+}
+
+static int plan_install(struct ingest *in, const struct plan *plan, struct windows *w, struct err *e)
+{
+    struct store_txn *t;
+    int rc = store_write_begin(in->store, &t, e);
+    if (rc)
+        return rc;
+    w->groups = mem_zalloc((plan->groups_n + 1) * sizeof *w->groups);
+    for (uint32_t i = 0; i < plan->groups_n && rc == 0; i++) {
+        w->groups_n = i + 1;
+        rc = group_views(in, plan, &plan->groups[i], &w->groups[i], t, e);
+        if (rc == 0)
+            rc = group_restore(in, &w->groups[i], t, e);
+        if (w->newest_refreshed_ms < w->groups[i].early_to_ms)
+            w->newest_refreshed_ms = w->groups[i].early_to_ms;
+    }
+    if (rc == 0)
+        rc = dirty_load(t, w, e);
+    if (rc) {
+        store_write_abort(t);
+        return rc;
+    }
+    return store_write_commit(t, e);
+}
+
+int ingest_set_plan(struct ingest *in, const struct plan *plan, struct err *e)
+{
+    struct windows w = {.newest_refreshed_ms = INT64_MIN};
+    stat_register(&manifests_missing);
+    pthread_mutex_lock(&in->maintenance);
+    in->plan = plan;
+    int rc = plan_install(in, plan, &w, e);
+    if (rc) {
+        windows_done(&w);
+        in->plan = NULL;
+    } else {
+        pthread_rwlock_wrlock(&in->lock);
+        windows_done(&in->windows);
+        in->windows = w;
+        for (size_t i = 0; i < in->replayed_n; i++)
+            windows_mark(&in->windows, in->replayed[i].series, in->replayed[i].time_ms);
+        pthread_rwlock_unlock(&in->lock);
+        mem_free(in->replayed);
+        in->replayed = NULL;
+        in->replayed_n = in->replayed_cap = 0;
+        if (plan_widest_window_ms(plan) + in->options.late_horizon_ms > in->options.raw_retention_ms)
+            in->options.raw_retention_ms = plan_widest_window_ms(plan) + in->options.late_horizon_ms;
+    }
+    pthread_mutex_unlock(&in->maintenance);
+    return rc;
+}
+
+/* ---- building what is missing ---- */
+
+/* The newest window that any view of the group still lacks; INT64_MIN when none does. */
+static int64_t backfill_next(const struct group_state *g)
+{
+    int64_t newest_ms = INT64_MIN;
+    for (uint32_t i = 0; i < g->views_n; i++)
+        if (g->views[i].backfill_from_ms < g->views[i].complete_from_ms && newest_ms < g->views[i].complete_from_ms)
+            newest_ms = g->views[i].complete_from_ms;
+    return newest_ms;
+}
+
+static int backfill_commit(struct ingest *in, struct group_state *g, int64_t end_ms, const uint32_t *views,
+                           uint32_t views_n, const struct shared_window *built, struct err *e)
+{
+    struct store_txn *t;
+    int rc = store_write_begin(in->store, &t, e);
+    if (rc)
+        return rc;
+    for (uint32_t i = 0; i < views_n && rc == 0; i++) {
+        struct view_state *v = &g->views[views[i]];
+        struct pane_view stored = {
+            .number = v->store_view, .complete_from_ms = end_ms - g->window.step_ms, .sealed_to_ms = v->sealed_to_ms};
+        memcpy(stored.identity, v->identity, IDENTITY_BYTES);
+        struct pane_manifest m;
+        rc = pane_manifest_get(t, v->store_view, end_ms, &m, e);
+        if (rc == ERR_NOT_FOUND)
+            rc = window_put(t, v, end_ms, &built->views[views[i]], e);
+        if (rc == 0)
+            rc = pane_view_update(t, &stored, e);
+    }
+    if (rc) {
+        store_write_abort(t);
+        return rc;
+    }
+    return store_write_commit(t, e);
+}
+
+/* Views that lack end_ms and have no manifest for it: those are built; the rest only extend over what is there. */
+static uint32_t backfill_targets(struct ingest *in, const struct group_state *g, int64_t end_ms, uint32_t *lacking,
+                                 uint32_t *build, uint32_t *ret_build_n)
+{
+    uint32_t n = 0, build_n = 0;
+    struct store_txn *t = NULL;
+    struct err ignored;
+    if (store_read_begin(in->store, &t, &ignored))
+        t = NULL;
+    for (uint32_t i = 0; i < g->views_n; i++) {
+        struct pane_manifest m;
+        if (g->views[i].complete_from_ms != end_ms || g->views[i].backfill_from_ms >= end_ms)
+            continue;
+        lacking[n++] = i;
+        if (!t || pane_manifest_get(t, g->views[i].store_view, end_ms, &m, &ignored))
+            build[build_n++] = i;
+    }
+    store_read_end(t);
+    *ret_build_n = build_n;
+    return n;
+}
+
+static int backfill_window(struct ingest *in, struct group_state *g, int64_t end_ms, struct err *e)
+{
+    uint32_t *lacking = mem_alloc(2 * g->views_n * sizeof *lacking), *build = lacking + g->views_n, build_n;
+    uint32_t n = backfill_targets(in, g, end_ms, lacking, build, &build_n);
+    struct shared_window *built = NULL;
+    int rc = build_n ? group_refresh(in, g, end_ms, build, build_n, NULL, 0, &built, e) : 0;
+    if (rc == 0)
+        rc = backfill_commit(in, g, end_ms, lacking, n, built, e);
+    if (rc == 0) {
+        pthread_rwlock_wrlock(&in->lock);
+        for (uint32_t i = 0; i < n; i++)
+            g->views[lacking[i]].complete_from_ms = end_ms - g->window.step_ms;
+        pthread_rwlock_unlock(&in->lock);
+    }
+    shared_window_unref(built);
+    mem_free(lacking);
+    return rc;
+}
+
+int backfill_step(struct ingest *in, bool *ret_more, struct err *e)
+{
+    *ret_more = false;
+    for (uint32_t i = 0; i < in->windows.groups_n; i++) {
+        struct group_state *g = &in->windows.groups[i];
+        int64_t end_ms = backfill_next(g);
+        if (end_ms == INT64_MIN)
+            continue;
+        *ret_more = true;
+        return backfill_window(in, g, end_ms, e);
+    }
+    return 0;
+}
+
+uint32_t ingest_backfill_left(struct ingest *in)
+{
+    int64_t left = 0;
+    pthread_rwlock_rdlock(&in->lock);
+    for (uint32_t i = 0; i < in->windows.groups_n; i++) {
+        const struct group_state *g = &in->windows.groups[i];
+        for (uint32_t j = 0; j < g->views_n; j++)
+            if (g->views[j].backfill_from_ms < g->views[j].complete_from_ms)
+                left += (g->views[j].complete_from_ms - g->views[j].backfill_from_ms) / g->window.step_ms;
+    }
+    pthread_rwlock_unlock(&in->lock);
+    return left > UINT32_MAX ? UINT32_MAX : (uint32_t)left;
+}
+
+void ingest_view_status(struct ingest *in, uint32_t plan_view, struct ingest_view_status *ret)
+{
+    *ret = (struct ingest_view_status){
+        .store_view = SOURCE_NO_VIEW, .complete_from_ms = INT64_MAX, .sealed_to_ms = INT64_MIN};
+    pthread_rwlock_rdlock(&in->lock);
+    for (uint32_t i = 0; i < in->windows.groups_n; i++) {
+        const struct group_state *g = &in->windows.groups[i];
+        for (uint32_t j = 0; j < g->views_n; j++) {
+            if (g->views[j].plan_view != plan_view)
+                continue;
+            uint64_t dirty_n = 0;
+            for (uint32_t k = 0; k < g->dirty.n; k++)
+                dirty_n += roaring_bitmap_get_cardinality(g->dirty.windows[k].series);
+            *ret = (struct ingest_view_status){.store_view = g->views[j].store_view,
+                                               .complete_from_ms = g->views[j].complete_from_ms,
+                                               .sealed_to_ms = g->views[j].sealed_to_ms,
+                                               .early_windows = g->early_n,
+                                               .dirty_series = (uint32_t)dirty_n};
+        }
+    }
+    pthread_rwlock_unlock(&in->lock);
+}

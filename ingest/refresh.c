@@ -1,0 +1,336 @@
+/* Early refresh and sealing: every group's windows, in order of time, once each. */
+#include "executor/refresh.h"
+
+#include "base/alloc.h"
+#include "base/stats.h"
+#include "ingest/ingest_internal.h"
+
+static struct stat raw_window_reads =
+    STAT_COUNTER("mullion_raw_window_reads_total", "", "Full refresh runs: reads of one window's raw samples");
+static struct stat dirty_rebuilds =
+    STAT_COUNTER("mullion_dirty_rebuilds_total", "", "Partial refresh runs over series with late samples");
+static struct stat states_built = STAT_COUNTER("mullion_states_built_total", "", "Pane states built");
+static struct stat windows_sealed = STAT_COUNTER("mullion_windows_sealed_total", "", "View windows committed");
+
+static int refresh_views(struct ingest *in, struct group_state *g, int64_t end_ms, const uint32_t *views,
+                         uint32_t views_n, const uint32_t *series, uint32_t series_n, struct shared_window *w,
+                         struct err *e)
+{
+    struct refresh_output *outputs = arena_zalloc(&w->arena, views_n * sizeof *outputs);
+    uint32_t *plan_views = ARENA_ARRAY(&w->arena, uint32_t, views_n);
+    uint32_t *store_views = ARENA_ARRAY(&w->arena, uint32_t, views_n);
+    uint32_t reads_n = 0;
+    for (uint32_t i = 0; i < views_n; i++) {
+        plan_views[i] = g->views[views[i]].plan_view;
+        store_views[i] = g->views[views[i]].store_view;
+    }
+    struct refresh_run run = {.plan = in->plan,
+                              .source = &in->source,
+                              .end_ms = end_ms,
+                              .views = plan_views,
+                              .store_views = store_views,
+                              .views_n = views_n,
+                              .only_series = series,
+                              .only_series_n = series_n,
+                              .pool = in->pool};
+    int rc = refresh_window(&run, &w->arena, outputs, &reads_n, e);
+    if (rc)
+        return rc;
+    for (uint32_t i = 0; i < views_n; i++) {
+        w->views[views[i]] = (struct window_states){outputs[i].blocks, outputs[i].blocks_n};
+        stat_add(&states_built, (int64_t)outputs[i].states_n);
+    }
+    stat_add(series ? &dirty_rebuilds : &raw_window_reads, reads_n);
+    return 0;
+}
+
+int group_refresh(struct ingest *in, struct group_state *g, int64_t end_ms, const uint32_t *views, uint32_t views_n,
+                  const uint32_t *series, uint32_t series_n, struct shared_window **ret, struct err *e)
+{
+    struct shared_window *w = mem_zalloc(sizeof *w);
+    w->refs = 1;
+    arena_init(&w->arena, 0);
+    w->views = arena_zalloc(&w->arena, g->views_n * sizeof *w->views);
+    int rc = 0;
+    if (in->options.refresh_per_view)
+        for (uint32_t i = 0; i < views_n && rc == 0; i++)
+            rc = refresh_views(in, g, end_ms, views + i, 1, series, series_n, w, e);
+    else
+        rc = refresh_views(in, g, end_ms, views, views_n, series, series_n, w, e);
+    if (rc) {
+        shared_window_unref(w);
+        return rc;
+    }
+    *ret = w;
+    return 0;
+}
+
+static uint32_t *all_views(const struct group_state *g)
+{
+    uint32_t *views = mem_alloc(g->views_n * sizeof *views);
+    for (uint32_t i = 0; i < g->views_n; i++)
+        views[i] = i;
+    return views;
+}
+
+/* ---- early ---- */
+
+/* From the moment the window is listed, what arrives for it is dirty; so the run may read the head at its leisure. */
+static int refresh_early(struct ingest *in, struct group_state *g, int64_t end_ms, struct err *e)
+{
+    int64_t before_ms = g->early_to_ms;
+    struct shared_window *states = NULL;
+    pthread_rwlock_wrlock(&in->lock);
+    group_early_add(g, end_ms);
+    g->early_to_ms = end_ms;
+    if (in->windows.newest_refreshed_ms < end_ms)
+        in->windows.newest_refreshed_ms = end_ms;
+    pthread_rwlock_unlock(&in->lock);
+    uint32_t *views = all_views(g);
+    int rc = group_refresh(in, g, end_ms, views, g->views_n, NULL, 0, &states, e);
+    mem_free(views);
+    pthread_rwlock_wrlock(&in->lock);
+    if (rc == 0) {
+        group_early(g, end_ms)->states = states;
+    } else {
+        g->early_n--;
+        g->early_to_ms = before_ms;
+    }
+    pthread_rwlock_unlock(&in->lock);
+    return rc;
+}
+
+/* ---- sealing ---- */
+
+static int block_place(const struct window_states *w, const struct pane_key *k)
+{
+    for (uint32_t i = 0; i < w->blocks_n; i++)
+        if (w->blocks[i].key.metric == k->metric && w->blocks[i].key.shard == k->shard)
+            return (int)i;
+    return -1;
+}
+
+int window_put(struct store_txn *t, const struct view_state *v, int64_t end_ms, const struct window_states *states,
+               struct err *e)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < states->blocks_n && rc == 0; i++)
+        rc = pane_block_put(t, &states->blocks[i].key, states->blocks[i].bytes, e);
+    struct pane_manifest manifest;
+    if (rc == 0)
+        rc = pane_manifest_make(t, v->store_view, end_ms, 0, &manifest, e);
+    if (rc)
+        return rc;
+    stat_add(&windows_sealed, 1);
+    return pane_manifest_put(t, v->store_view, end_ms, &manifest, e);
+}
+
+/* Which of a block's slots belong to dirty series. */
+static void dirty_slots(struct ingest *in, const struct pane_key *key, const uint32_t *series, uint32_t n,
+                        uint64_t slots[16])
+{
+    memset(slots, 0, 16 * sizeof *slots);
+    for (uint32_t i = 0; i < n; i++) {
+        struct series_place p = catalog_place(in->catalog, series[i]);
+        if (p.metric == key->metric && p.ordinal / SHARD_SERIES == key->shard)
+            slots[p.ordinal % SHARD_SERIES / 64] |= UINT64_C(1) << (p.ordinal % 64);
+    }
+}
+
+/* The early states with the rebuilt ones in place of the dirty: a new window beside the old, which readers may still
+ * hold. */
+static int patch_view(struct ingest *in, struct group_state *g, uint32_t view, const struct window_states *early,
+                      const struct window_states *rebuilt, const uint32_t *series, uint32_t n,
+                      struct shared_window *out, struct err *e)
+{
+    const struct family_info *family = family_get(in->plan->views[g->views[view].plan_view].family);
+    struct window_states *to = &out->views[view];
+    struct window_block *blocks =
+        ARENA_ARRAY(&out->arena, struct window_block, early->blocks_n + rebuilt->blocks_n + 1u);
+    struct pane_builder builder = {0};
+    int rc = 0;
+    to->blocks = blocks;
+    for (uint32_t i = 0; i < early->blocks_n + rebuilt->blocks_n && rc == 0; i++) {
+        bool from_early = i < early->blocks_n;
+        const struct window_block *b = from_early ? &early->blocks[i] : &rebuilt->blocks[i - early->blocks_n];
+        if (!from_early && block_place(early, &b->key) >= 0)
+            continue;
+        int patch = from_early ? block_place(rebuilt, &b->key) : -1;
+        struct str old = from_early ? b->bytes : (struct str){0};
+        struct str fresh = from_early ? (patch < 0 ? (struct str){0} : rebuilt->blocks[patch].bytes) : b->bytes;
+        uint64_t slots[16];
+        struct str bytes;
+        dirty_slots(in, &b->key, series, n, slots);
+        rc = refresh_patch_block(family, old, fresh, slots, 0, &builder, &bytes, e);
+        if (rc == 0)
+            blocks[to->blocks_n++] = (struct window_block){b->key, {arena_dup(&out->arena, bytes.p, bytes.n), bytes.n}};
+    }
+    pane_builder_done(&builder);
+    return rc;
+}
+
+static int compare_blocks(const void *pa, const void *pb)
+{
+    const struct window_block *a = pa, *b = pb;
+    if (a->key.metric != b->key.metric)
+        return a->key.metric < b->key.metric ? -1 : 1;
+    return (a->key.shard > b->key.shard) - (a->key.shard < b->key.shard);
+}
+
+static int rebuild_dirty(struct ingest *in, struct group_state *g, int64_t end_ms, const struct shared_window *early,
+                         const uint32_t *series, uint32_t n, struct shared_window **ret, struct err *e)
+{
+    struct shared_window *rebuilt = NULL;
+    uint32_t *views = all_views(g);
+    int rc = group_refresh(in, g, end_ms, views, g->views_n, series, n, &rebuilt, e);
+    mem_free(views);
+    if (rc)
+        return rc;
+    struct shared_window *out = mem_zalloc(sizeof *out);
+    out->refs = 1;
+    arena_init(&out->arena, 0);
+    out->views = arena_zalloc(&out->arena, g->views_n * sizeof *out->views);
+    pthread_rwlock_rdlock(&in->lock);
+    for (uint32_t i = 0; i < g->views_n && rc == 0; i++) {
+        rc = patch_view(in, g, i, &early->views[i], &rebuilt->views[i], series, n, out, e);
+        if (out->views[i].blocks_n)
+            qsort((void *)(uintptr_t)out->views[i].blocks, out->views[i].blocks_n, sizeof(struct window_block),
+                  compare_blocks);
+    }
+    pthread_rwlock_unlock(&in->lock);
+    shared_window_unref(rebuilt);
+    if (rc) {
+        shared_window_unref(out);
+        return rc;
+    }
+    *ret = out;
+    return 0;
+}
+
+/* Series first, then states, then the view's new reach: one transaction. */
+static int seal_commit(struct ingest *in, struct group_state *g, int64_t end_ms, const struct shared_window *states,
+                       struct err *e)
+{
+    struct store_txn *t;
+    uint32_t saved_n = 0;
+    int rc = store_write_begin(in->store, &t, e);
+    if (rc)
+        return rc;
+    pthread_rwlock_rdlock(&in->lock);
+    rc = catalog_save(in->catalog, t, &saved_n, e);
+    pthread_rwlock_unlock(&in->lock);
+    for (uint32_t i = 0; i < g->views_n && rc == 0; i++) {
+        struct view_state *v = &g->views[i];
+        struct pane_view stored = {
+            .number = v->store_view, .complete_from_ms = v->complete_from_ms, .sealed_to_ms = end_ms};
+        memcpy(stored.identity, v->identity, IDENTITY_BYTES);
+        rc = window_put(t, v, end_ms, &states->views[i], e);
+        if (rc == 0)
+            rc = pane_view_update(t, &stored, e);
+    }
+    if (rc) {
+        store_write_abort(t);
+        return rc;
+    }
+    rc = store_write_commit(t, e);
+    if (rc == 0) {
+        pthread_rwlock_wrlock(&in->lock);
+        catalog_saved(in->catalog, saved_n);
+        pthread_rwlock_unlock(&in->lock);
+    }
+    return rc;
+}
+
+static int seal_window(struct ingest *in, struct group_state *g, int64_t end_ms, struct err *e)
+{
+    pthread_rwlock_wrlock(&in->lock);
+    struct shared_window *states = group_early(g, end_ms)->states;
+    const roaring_bitmap_t *dirty = dirty_rebuild(&g->dirty, end_ms);
+    uint32_t n = dirty ? (uint32_t)roaring_bitmap_get_cardinality(dirty) : 0;
+    uint32_t *series = NULL;
+    if (n) {
+        series = mem_alloc(n * sizeof *series);
+        roaring_bitmap_to_uint32_array(dirty, series);
+    }
+    pthread_rwlock_unlock(&in->lock);
+    struct shared_window *patched = NULL;
+    int rc = n ? rebuild_dirty(in, g, end_ms, states, series, n, &patched, e) : 0;
+    if (rc == 0)
+        rc = seal_commit(in, g, end_ms, patched ? patched : states, e);
+    pthread_rwlock_wrlock(&in->lock);
+    dirty_rebuilt(&g->dirty, end_ms, rc == 0);
+    if (rc == 0) {
+        g->sealed_to_ms = end_ms;
+        for (uint32_t i = 0; i < g->views_n; i++)
+            g->views[i].sealed_to_ms = end_ms;
+        group_early_drop(g, end_ms);
+    }
+    pthread_rwlock_unlock(&in->lock);
+    shared_window_unref(patched);
+    mem_free(series);
+    return rc;
+}
+
+/* ---- what is due ---- */
+
+/* Where a group begins: at the window that holds the first sample ever; or, after a long silence, where its oldest
+ * reader's reach begins, since nothing older will be asked of its panes. */
+static void group_begin(struct ingest *in, struct group_state *g)
+{
+    int64_t reach_ms = 0;
+    for (uint32_t i = 0; i < g->views_n; i++)
+        if (reach_ms < g->views[i].retention_ms)
+            reach_ms = g->views[i].retention_ms;
+    int64_t oldest_ms = grid_floor(g->window, in->event_clock_ms - reach_ms);
+    int64_t from_ms = g->early_to_ms;
+    if (from_ms == INT64_MIN)
+        from_ms = grid_floor(g->window, in->first_event_ms - 1);
+    if (from_ms < oldest_ms)
+        from_ms = oldest_ms;
+    if (from_ms == g->early_to_ms)
+        return;
+    pthread_rwlock_wrlock(&in->lock);
+    group_early_drop(g, INT64_MAX);
+    g->early_to_ms = g->sealed_to_ms = from_ms;
+    for (uint32_t i = 0; i < g->views_n; i++)
+        g->views[i].complete_from_ms = g->views[i].sealed_to_ms = g->views[i].backfill_from_ms = from_ms;
+    pthread_rwlock_unlock(&in->lock);
+}
+
+static int group_due(struct ingest *in, struct group_state *g, int64_t clock_ms, struct err *e)
+{
+    int64_t watermark_ms = clock_ms - in->options.lateness_ms;
+    group_begin(in, g);
+    for (;;) {
+        int64_t early_ms = g->early_to_ms + g->window.step_ms, seal_ms = g->sealed_to_ms + g->window.step_ms;
+        int rc;
+        if (g->sealed_to_ms < g->early_to_ms && seal_ms <= watermark_ms)
+            rc = seal_window(in, g, seal_ms, e);
+        else if (early_ms <= clock_ms)
+            rc = refresh_early(in, g, early_ms, e);
+        else
+            return 0;
+        if (rc)
+            return rc;
+    }
+}
+
+int refresh_due(struct ingest *in, struct err *e)
+{
+    stat_register(&raw_window_reads);
+    stat_register(&dirty_rebuilds);
+    stat_register(&states_built);
+    pthread_rwlock_rdlock(&in->lock);
+    int64_t clock_ms = in->event_clock_ms;
+    pthread_rwlock_unlock(&in->lock);
+    int rc = 0;
+    for (uint32_t i = 0; i < in->windows.groups_n && clock_ms != INT64_MIN; i++) {
+        struct err mine;
+        int one = group_due(in, &in->windows.groups[i], clock_ms, &mine);
+        if (one && rc == 0) {
+            *e = mine;
+            rc = one;
+        }
+    }
+    return rc;
+}

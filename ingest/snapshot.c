@@ -1,0 +1,198 @@
+/* What a query or a refresh reads: matching series, their head samples, windows with states, all from one moment. */
+#include "base/alloc.h"
+#include "ingest/ingest_internal.h"
+
+/* Early windows a snapshot keeps alive until its release. */
+struct held_windows {
+    struct shared_window **windows;
+    size_t n, cap;
+};
+
+static void hold(struct held_windows *h, struct shared_window *w)
+{
+    h->windows = mem_grow(h->windows, &h->cap, h->n + 1, sizeof(struct shared_window *));
+    h->windows[h->n++] = w;
+    shared_window_ref(w);
+}
+
+static struct source_window window_status(struct group_state *g, uint32_t view, int64_t end_ms, struct held_windows *h)
+{
+    struct source_window w = {.end_ms = end_ms, .status = WINDOW_MISSING};
+    const struct view_state *v = &g->views[view];
+    if (end_ms > v->complete_from_ms && end_ms <= v->sealed_to_ms) {
+        w.status = WINDOW_SEALED;
+        return w;
+    }
+    struct early_window *early = end_ms > v->sealed_to_ms ? group_early(g, end_ms) : NULL;
+    if (early && early->states) {
+        hold(h, early->states);
+        w.status = WINDOW_EARLY;
+        w.early = &early->states->views[view];
+    }
+    return w;
+}
+
+/* Windows of the request for each of its views; *ret_covered_ms: the end of the unbroken run of states, the same for
+ * all. */
+static int list_windows(struct ingest *in, const struct source_request *q, struct arena *a, struct source_result *r,
+                        roaring_bitmap_t **ret_dirty, int64_t *ret_covered_ms, struct err *e)
+{
+    enum { WINDOWS_MAX = 1 << 22 };
+    struct grid grid = {q->width_ms, q->phase_ms};
+    int64_t first_ms = grid_ceil(grid, q->start_ms + q->width_ms), n = 0;
+    if (first_ms <= q->end_ms)
+        n = (q->end_ms - first_ms) / q->width_ms + 1;
+    if (n > WINDOWS_MAX)
+        return err_set(e, ERR_LIMIT, "the query reads %lld windows of one view, more than the limit of %d",
+                       (long long)n, WINDOWS_MAX);
+    r->windows = ARENA_ARRAY(a, struct source_window *, q->identities_n);
+    uint32_t *views = ARENA_ARRAY(a, uint32_t, q->identities_n);
+    r->views = views;
+    r->windows_n = (uint32_t)n;
+    *ret_covered_ms = q->end_ms;
+    for (uint32_t i = 0; i < q->identities_n && r->windows && views; i++) {
+        struct group_state *g = NULL;
+        uint32_t view = 0;
+        bool known = windows_find(&in->windows, q->identities[i], &g, &view);
+        int64_t covered_ms = q->start_ms;
+        bool unbroken = true;
+        views[i] = known ? g->views[view].store_view : SOURCE_NO_VIEW;
+        r->windows[i] = ARENA_ARRAY(a, struct source_window, r->windows_n + 1u);
+        for (uint32_t j = 0; j < r->windows_n && r->windows[i]; j++) {
+            int64_t end_ms = first_ms + j * q->width_ms;
+            struct source_window w = {.end_ms = end_ms, .status = WINDOW_MISSING};
+            if (known)
+                w = window_status(g, view, end_ms, r->held);
+            r->windows[i][j] = w;
+            unbroken = unbroken && w.status != WINDOW_MISSING;
+            const struct dirty_window *d = unbroken ? dirty_find(&g->dirty, end_ms) : NULL;
+            if (unbroken)
+                covered_ms = end_ms;
+            if (!d)
+                continue;
+            if (!*ret_dirty)
+                *ret_dirty = roaring_bitmap_create();
+            roaring_bitmap_or_inplace(*ret_dirty, d->series);
+            if (d->rebuilding)
+                roaring_bitmap_or_inplace(*ret_dirty, d->rebuilding);
+        }
+        if (covered_ms < *ret_covered_ms)
+            *ret_covered_ms = covered_ms;
+    }
+    return arena_check(a, "query", e);
+}
+
+/* Series whose last sample is before the span have nothing in it, in head or store. */
+static bool may_have_samples(const struct ingest *in, uint32_t id, const struct source_request *q)
+{
+    const struct head_series *s = head_find(&in->head, id);
+    return s && s->last_ms > q->start_ms;
+}
+
+static int copy_series(struct ingest *in, const struct source_request *q, const uint32_t *ids, uint32_t n,
+                       const roaring_bitmap_t *dirty, int64_t covered_ms, struct arena *a, struct source_result *r,
+                       struct err *e)
+{
+    struct columns c = {.arena = a};
+    r->series = ARENA_ARRAY(a, struct source_series, n + 1u);
+    for (uint32_t i = 0; i < n && r->series; i++) {
+        if (!may_have_samples(in, ids[i], q))
+            continue;
+        const struct head_series *h = head_find(&in->head, ids[i]);
+        struct series_place p = catalog_place(in->catalog, ids[i]);
+        struct source_series *s = &r->series[r->series_n++];
+        *s = (struct source_series){.id = ids[i],
+                                    .metric = p.metric,
+                                    .ordinal = p.ordinal,
+                                    .store_to_ms = h->store_to_ms,
+                                    .raw_from_ms = q->start_ms,
+                                    .first = (uint32_t)c.n};
+        if (q->identities_n && !(dirty && roaring_bitmap_contains(dirty, ids[i])))
+            s->raw_from_ms = covered_ms;
+        catalog_labels(in->catalog, ids[i], a, &s->labels);
+        if (!head_read(h, s->raw_from_ms, q->end_ms, &c))
+            break;
+        s->n = (uint32_t)(c.n - s->first);
+    }
+    r->times_ms = c.times_ms;
+    r->values = c.values;
+    return arena_check(a, "query", e);
+}
+
+static int snapshot_one(struct ingest *in, const struct source_request *q, struct arena *a, struct source_result *r,
+                        struct err *e)
+{
+    uint32_t *ids, n;
+    roaring_bitmap_t *dirty = NULL;
+    int64_t covered_ms = q->start_ms;
+    r->held = mem_zalloc(sizeof(struct held_windows));
+    r->watermark_ms = ingest_watermark_locked(in);
+    int rc = catalog_select(in->catalog, q->matchers, q->matchers_n, a, &ids, &n, e);
+    if (rc == 0 && q->identities_n)
+        rc = list_windows(in, q, a, r, &dirty, &covered_ms, e);
+    if (rc == 0)
+        rc = copy_series(in, q, ids, n, dirty, covered_ms, a, r, e);
+    if (dirty)
+        roaring_bitmap_free(dirty);
+    return rc;
+}
+
+static void snapshot_release(void *ctx, struct source_result *results, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct held_windows *h = results[i].held;
+        for (size_t j = 0; h && j < h->n; j++)
+            shared_window_unref(h->windows[j]);
+        if (h)
+            mem_free(h->windows);
+        mem_free(h);
+        results[i] = (struct source_result){0};
+    }
+}
+
+static int snapshot_take(void *ctx, const struct source_request *requests, uint32_t n, struct arena *a,
+                         struct source_result *ret, struct err *e)
+{
+    struct ingest *in = ctx;
+    int rc = 0;
+    memset(ret, 0, n * sizeof *ret);
+    pthread_rwlock_rdlock(&in->lock);
+    for (uint32_t i = 0; i < n && rc == 0; i++)
+        rc = snapshot_one(in, &requests[i], a, &ret[i], e);
+    pthread_rwlock_unlock(&in->lock);
+    if (rc)
+        snapshot_release(ctx, ret, n);
+    return rc;
+}
+
+static int source_label_names(void *ctx, const struct matcher *m, uint32_t n, struct arena *a, struct str **ret,
+                              uint32_t *ret_n, struct err *e)
+{
+    struct ingest *in = ctx;
+    pthread_rwlock_rdlock(&in->lock);
+    int rc = n ? catalog_select_names(in->catalog, m, n, a, ret, ret_n, e)
+               : catalog_label_names(in->catalog, a, ret, ret_n, e);
+    pthread_rwlock_unlock(&in->lock);
+    return rc;
+}
+
+static int source_label_values(void *ctx, struct str name, const struct matcher *m, uint32_t n, struct arena *a,
+                               struct str **ret, uint32_t *ret_n, struct err *e)
+{
+    struct ingest *in = ctx;
+    pthread_rwlock_rdlock(&in->lock);
+    int rc = n ? catalog_select_values(in->catalog, name, m, n, a, ret, ret_n, e)
+               : catalog_label_values(in->catalog, name, a, ret, ret_n, e);
+    pthread_rwlock_unlock(&in->lock);
+    return rc;
+}
+
+void snapshot_source_init(struct ingest *in)
+{
+    in->source = (struct source){.ctx = in,
+                                 .store = in->store,
+                                 .snapshot = snapshot_take,
+                                 .release = snapshot_release,
+                                 .label_names = source_label_names,
+                                 .label_values = source_label_values};
+}
