@@ -92,6 +92,8 @@ double range_mad(struct range_series *s, const struct range_window *w)
 {
     uint32_t n = w->hi - w->lo;
     order_window(s, w);
+    if (s->keys[n - 1] == ORDER_NAN) /* no median: Prometheus since 3.14, not the NaN-first order of quantiles */
+        return NAN;
     double median = interpolated(s->keys, n, 0.5);
     /* Deviations are another multiset: two buffers of their own, behind each other. */
     s->keys_spare = mem_grow(s->keys_spare, &s->keys_spare_cap, 2 * (size_t)n, sizeof *s->keys_spare);
