@@ -1,19 +1,14 @@
 #include "plan/logical.h"
 
 #include <math.h>
-#include <xxhash.h>
 
-#include "base/alloc.h"
+#include "promql/duration_expr.h"
 #include "promql/function.h"
 #include "promql/print.h"
 
-static bool depends_on_query(const struct duration_expr *d)
+static bool is_open(const struct duration_expr *d)
 {
-    if (!d)
-        return false;
-    if (d->op == DURATION_STEP || d->op == DURATION_RANGE)
-        return true;
-    return depends_on_query(d->left) || depends_on_query(d->right);
+    return d && duration_expr_needs_query(d);
 }
 
 static bool within(int64_t ms)
@@ -36,7 +31,7 @@ static bool selector_can_have_panes(const struct expr *s)
 {
     if (s->kind != EXPR_SELECTOR || s->range_ms <= 0 || s->anchored || s->smoothed)
         return false;
-    if (depends_on_query(s->range_expr) || depends_on_query(s->time.offset_expr))
+    if (is_open(s->range_expr) || is_open(s->time.offset_expr))
         return false;
     if (s->time.at == AT_START || s->time.at == AT_END)
         return false;
@@ -122,19 +117,6 @@ void logical_done(struct logical *l)
     map_done(&l->index);
 }
 
-/* Equal trees differ in text by parentheses at most, so the hash passes over them; expr_equal decides. */
-static uint64_t hash_without_parentheses(struct str text)
-{
-    char *kept = mem_alloc(text.n);
-    size_t kept_n = 0;
-    for (size_t i = 0; i < text.n; i++)
-        if (text.p[i] != '(' && text.p[i] != ')')
-            kept[kept_n++] = text.p[i];
-    uint64_t hash = XXH3_64bits(kept, kept_n);
-    mem_free(kept);
-    return hash;
-}
-
 struct node_key {
     const struct logical *logical;
     const struct expr *expr;
@@ -148,7 +130,7 @@ static bool is_same_node(const void *ctx, uint32_t node)
 
 static uint64_t hash_of_node(const void *ctx, uint32_t node)
 {
-    return hash_without_parentheses(((const struct logical *)ctx)->nodes[node].text);
+    return ((const struct logical *)ctx)->nodes[node].hash;
 }
 
 static int add_node(struct logical *l, const struct expr *e, uint32_t *ret_node, struct err *err);
@@ -185,13 +167,12 @@ static int add_operands(struct logical *l, const struct expr *e, struct logical_
 static int add_node(struct logical *l, const struct expr *e, uint32_t *ret_node, struct err *err)
 {
     e = expr_unwrap(e);
-    struct logical_node node = {.expr = e, .text = expr_text(e, l->arena)};
+    struct logical_node node = {.expr = e, .text = expr_text(e, l->arena), .hash = expr_hash(e)};
     int rc = arena_check(l->arena, "query", err);
     if (rc != 0)
         return rc;
-    uint64_t hash = hash_without_parentheses(node.text);
     struct node_key key = {l, e};
-    int64_t known = map_find(&l->index, hash, is_same_node, &key);
+    int64_t known = map_find(&l->index, node.hash, is_same_node, &key);
     if (known >= 0) {
         *ret_node = (uint32_t)known;
         return 0;
@@ -208,7 +189,7 @@ static int add_node(struct logical *l, const struct expr *e, uint32_t *ret_node,
     if (rc != 0)
         return rc;
     l->nodes[l->nodes_n] = node;
-    map_add(&l->index, hash, l->nodes_n, hash_of_node, l);
+    map_add(&l->index, node.hash, l->nodes_n, hash_of_node, l);
     *ret_node = l->nodes_n++;
     return 0;
 }

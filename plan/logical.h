@@ -1,8 +1,7 @@
 /*
- * Queries as one logical DAG: equal expressions are one node, across queries (hash-consed by canonical text after
- * resolving parentheses). Each node keeps its tree. Sites are the places a pane chain can stand: a range function with
- * a statistic directly over a matrix selector, no @ start()/end(), whole-ms range > 0; subqueries and anything between
- * are not sites.
+ * Queries as one logical DAG: equal expressions (expr_equal: parentheses aside) are one node, across queries. Each node
+ * keeps its tree. Sites are the places a pane chain can stand: a range function with a statistic directly over a matrix
+ * selector, no @ start()/end(), whole-ms range > 0; subqueries and anything between are not sites.
  *
  * Shared by planner (a workload's queries) and executor (one ad-hoc query): one lowering, so planned and ad-hoc agree.
  */
@@ -30,7 +29,8 @@ uint32_t expr_operands(const struct expr *e, const struct expr **ret, uint32_t m
 
 struct logical_node {
     const struct expr *expr; /* unwrapped */
-    struct str text;
+    struct str text;         /* of the first that came: an equal one may have other parentheses */
+    uint64_t hash;           /* expr_hash */
     uint32_t in_first,
         in_n;      /* run in edges: nodes of expr_operands; none below a site or below a raw-only expression */
     bool is_site;  /* site is valid */
