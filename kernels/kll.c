@@ -1,7 +1,7 @@
 /*
  * KLL: quantiles within a rank error. Exact while n <= k; beyond, samples stand for 2, 4, 8, ... others.
  *
- * n <= k: a quantile pane of form 0, 1 or 2, the bytes of VALUES (kernels/qpane.h). n > k, form 3, levels:
+ * n <= k: a quantile pane of any other form, the bytes of VALUES (kernels/qpane.h). n > k, form 3, levels:
  *
  *   | off     | type | field                                                                      |
  *   |---------|------|----------------------------------------------------------------------------|

@@ -5,53 +5,14 @@
 #include "kernels/bits.h"
 #include "kernels/frame.h"
 #include "kernels/order.h"
+#include "kernels/qdecimal.h"
 
-enum { TINY_MAX_N = 128, TINY_E_MAX = 7, TINY_NEGATIVE = 0x80, FRAME_MAX_HEAD = 10 };
-#define TINY_Y_MAX (UINT64_C(1) << 53)
-
-static const double POWER_OF_10[TINY_E_MAX + 1] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
+enum { FRAME_MAX_HEAD = 10 };
 
 size_t qpane_write_scratch(uint64_t n)
 {
     uint32_t frame_n = n < FRAME_MAX_N ? (uint32_t)n : FRAME_MAX_N;
     return frame_n * sizeof(double) + frame_bound(frame_n) + frame_scratch(frame_n) + 64;
-}
-
-/* y with y / 10^e the same bits as v, |y| <= 2^53? */
-static bool tiny_scale(double v, unsigned e, int64_t *ret_y)
-{
-    double scaled = v * POWER_OF_10[e];
-    if (!(fabs(scaled) <= (double)TINY_Y_MAX))
-        return false;
-    *ret_y = (int64_t)rint(scaled);
-    return bits_of_f64((double)*ret_y / POWER_OF_10[e]) == bits_of_f64(v); /* -0 becomes 0 and is refused */
-}
-
-/* Bytes of the tiny form in dst[0..cap), or 0 if it does not fit or cannot hold these samples. */
-static size_t tiny_write(uint8_t *dst, size_t cap, const uint64_t *keys, uint32_t n)
-{
-    int64_t y[TINY_MAX_N];
-    unsigned e = 0;
-    for (uint32_t i = 0; i < n;) {
-        double v = order_value(keys[i]);
-        if (tiny_scale(v, e, &y[i])) {
-            i++;
-            continue;
-        }
-        if (++e > TINY_E_MAX)
-            return 0;
-        i = 0; /* earlier samples may have no exact form at this scale */
-    }
-    uint8_t bytes[1 + 10 * TINY_MAX_N], *p = bytes;
-    *p++ = (uint8_t)(QPANE_TINY | e << 4 | (y[0] < 0 ? TINY_NEGATIVE : 0));
-    p = bits_put_varint(p, (uint64_t)(y[0] < 0 ? -y[0] : y[0]));
-    for (uint32_t i = 1; i < n; i++)
-        p = bits_put_varint(p, (uint64_t)(y[i - 1] - y[i]));
-    size_t size = (size_t)(p - bytes);
-    if (size > cap)
-        return 0;
-    memcpy(dst, bytes, size);
-    return size;
 }
 
 /* Bytes of the frame form in dst[0..cap), or 0 if it needs more than cap. */
@@ -86,18 +47,18 @@ int qpane_write(uint8_t *dst, size_t cap, size_t *ret_size, const uint64_t *keys
     bool nonfinite = !bits_is_finite(order_value(keys[0])) || !bits_is_finite(order_value(keys[n - 1]));
     size_t plain = 1 + (size_t)n * 8, size = 0;
     size_t limit = cap < plain - 1 ? cap : plain - 1; /* a packed form must be smaller than the plain one */
-    uint8_t tiny[1 + 10 * TINY_MAX_N];
-    size_t tiny_size = n <= TINY_MAX_N ? tiny_write(tiny, sizeof tiny, keys, (uint32_t)n) : 0;
-    if (tiny_size >= plain)
-        tiny_size = 0;
-    if (tiny_size > 0 && limit >= tiny_size)
-        limit = tiny_size;
+    uint8_t decimal[QDECIMAL_MAX_SIZE];
+    size_t decimal_size = qdecimal_write(decimal, keys, n);
+    if (decimal_size >= plain)
+        decimal_size = 0;
+    if (decimal_size > 0 && limit > decimal_size)
+        limit = decimal_size;
     size = frame_write(dst, limit, keys, n, scratch);
-    if (tiny_size > 0 && (size == 0 || tiny_size < size)) {
-        if (tiny_size > cap)
+    if (decimal_size > 0 && (size == 0 || decimal_size < size)) {
+        if (decimal_size > cap)
             return SKETCH_NO_ROOM;
-        memcpy(dst, tiny, tiny_size);
-        size = tiny_size;
+        memcpy(dst, decimal, decimal_size);
+        size = decimal_size;
     }
     if (size == 0) {
         if (plain > cap)
@@ -113,14 +74,6 @@ int qpane_write(uint8_t *dst, size_t cap, size_t *ret_size, const uint64_t *keys
     return SKETCH_OK;
 }
 
-static uint64_t tiny_count(const uint8_t *bytes, size_t size)
-{
-    uint64_t n = 0;
-    for (size_t i = 1; i < size; i++)
-        n += bytes[i] < 128;
-    return n;
-}
-
 uint64_t qpane_count(const uint8_t *bytes, size_t size)
 {
     uint64_t n = 0;
@@ -132,7 +85,8 @@ uint64_t qpane_count(const uint8_t *bytes, size_t size)
     case QPANE_FRAME:
         return bits_get_varint(bytes + 1, bytes + size, &n) ? n : 0;
     case QPANE_TINY:
-        return tiny_count(bytes, size);
+    case QPANE_PACKED:
+        return qdecimal_count(bytes, size);
     default:
         return 0;
     }
@@ -141,28 +95,6 @@ uint64_t qpane_count(const uint8_t *bytes, size_t size)
 bool qpane_nonfinite(const uint8_t *bytes)
 {
     return bytes[0] & QPANE_NONFINITE;
-}
-
-/* Samples decoded to out[0..n), or false. */
-static bool tiny_read(const uint8_t *bytes, size_t size, uint64_t n, double *out)
-{
-    const uint8_t *p = bytes + 1, *end = bytes + size;
-    double scale = POWER_OF_10[bytes[0] >> 4 & TINY_E_MAX];
-    int64_t y = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t step;
-        p = bits_get_varint(p, end, &step);
-        if (!p || step > 2 * TINY_Y_MAX)
-            return false;
-        if (i == 0)
-            y = bytes[0] & TINY_NEGATIVE ? -(int64_t)step : (int64_t)step;
-        else
-            y -= (int64_t)step;
-        if (y > (int64_t)TINY_Y_MAX || y < -(int64_t)TINY_Y_MAX)
-            return false;
-        out[i] = (double)y / scale;
-    }
-    return p == end;
 }
 
 static bool frames_read(const uint8_t *bytes, size_t size, uint64_t n, double *out)
@@ -185,7 +117,7 @@ uint64_t qpane_open(const uint8_t *bytes, size_t size, double *out, struct selec
     int form = bytes[0] & QPANE_FORM_MASK;
     if (form == QPANE_DOUBLES)
         return n;
-    bool ok = form == QPANE_TINY ? tiny_read(bytes, size, n, out) : frames_read(bytes, size, n, out);
+    bool ok = form == QPANE_FRAME ? frames_read(bytes, size, n, out) : qdecimal_read(bytes, size, n, out);
     ret->bytes = (const uint8_t *)out;
     return ok ? n : 0;
 }
@@ -213,24 +145,23 @@ int qpane_validate(const uint8_t *bytes, size_t size, uint64_t n_max, const char
     if (size < 2)
         return refuse(reason, "a quantile pane has at least two bytes");
     int form = bytes[0] & QPANE_FORM_MASK;
+    bool decimal = form == QPANE_TINY || form == QPANE_PACKED;
     uint64_t n = qpane_count(bytes, size), last = 0;
-    if (form > QPANE_TINY || (form != QPANE_TINY && bytes[0] >> 4 != 0))
+    if (!decimal && ((form != QPANE_DOUBLES && form != QPANE_FRAME) || bytes[0] >> 4 != 0))
         return refuse(reason, "unknown form of a quantile pane");
     if (n == 0 || n > n_max || n > UINT32_MAX)
         return refuse(reason, "a quantile pane's sample count is out of range");
-    double first_v, part[FRAME_MAX_N + FRAME_SLACK];
+    double first_v, part[QDECIMAL_MAX_N];
     if (form == QPANE_DOUBLES) {
         if ((size - 1) % 8 != 0)
             return refuse(reason, "a quantile pane's doubles are cut short");
         first_v = bits_load_f64(bytes + 1);
         if (!sorted(bytes + 1, n, &last))
             return refuse(reason, "a quantile pane is not sorted largest first");
-    } else if (form == QPANE_TINY) {
-        if (n > TINY_MAX_N || !tiny_read(bytes, size, n, part))
-            return refuse(reason, "a tiny quantile pane is malformed");
+    } else if (decimal) {
+        if (!qdecimal_read(bytes, size, n, part) || !sorted((const uint8_t *)part, n, &last))
+            return refuse(reason, "a decimal quantile pane is malformed");
         first_v = part[0];
-        if ((bytes[0] & TINY_NEGATIVE && !(first_v < 0)) || !sorted((const uint8_t *)part, n, &last))
-            return refuse(reason, "a tiny quantile pane is malformed");
     } else {
         const uint8_t *end = bytes + size, *p = bits_get_varint(bytes + 1, end, &n);
         first_v = 0;

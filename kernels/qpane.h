@@ -6,9 +6,9 @@
  *
  *   form 0  doubles   | 0x00 | f64 sample[n] |                                                     1 + 8n bytes
  *   form 1  frame     | 0x01 | varint n | a frame of 512 samples, ..., a frame of the rest |
- *   form 2  tiny      | 0x02 | e << 4 | first negative << 7 | varint |y0| | varint y[i-1]-y[i], i = 1..n-1 |
- *                     n = 1..128; sample i = y[i] / 10^e, e = 0..7, |y| <= 2^53, no -0; the last byte ends it
+ *   form 2  tiny      n <= 24 decimal samples as varint steps                   kernels/qdecimal.h
  *   form 3  levels    kernels/kll.c; never in a VALUES state
+ *   form 4  packed    n <= 1024 decimal samples as bit-packed steps              kernels/qdecimal.h
  *
  * The least bytes win, then the lower form; so the bytes are a pure function of the multiset, and never exceed 1 + 8n.
  * All NaNs are one NaN and sort last (kernels/order.h). -0 and +0 stay apart.
@@ -23,7 +23,7 @@
 #include "kernels/select.h"
 #include "kernels/sketch.h"
 
-enum { QPANE_DOUBLES = 0, QPANE_FRAME = 1, QPANE_TINY = 2, QPANE_LEVELS = 3 };
+enum { QPANE_DOUBLES = 0, QPANE_FRAME = 1, QPANE_TINY = 2, QPANE_LEVELS = 3, QPANE_PACKED = 4 };
 enum { QPANE_FORM_MASK = 7, QPANE_NONFINITE = 8 };
 
 /* Scratch bytes of qpane_write beyond its arguments. */
@@ -34,7 +34,7 @@ size_t qpane_write_scratch(uint64_t n);
  */
 int qpane_write(uint8_t *dst, size_t cap, size_t *ret_size, const uint64_t *keys, uint64_t n, void *scratch);
 
-/* Samples of a validated pane of form 0..2. */
+/* Samples of a validated pane of any form but 3. */
 uint64_t qpane_count(const uint8_t *bytes, size_t size);
 /* Does bit 3 stand? */
 bool qpane_nonfinite(const uint8_t *bytes);
@@ -45,12 +45,13 @@ static inline uint64_t qpane_room(uint64_t n)
     return n + 16;
 }
 /*
- * The samples of a pane of form 0..2, largest first, as a run of weight 1: in place for form 0, else decoded to
+ * The samples of a pane of any form but 3, largest first, as a run of weight 1: in place for form 0, else decoded to
  * out[0..qpane_room(n)). Returns n, or 0 if the bytes are malformed.
  */
 uint64_t qpane_open(const uint8_t *bytes, size_t size, double *out, struct select_run *ret);
 
-/* Form 0..2, well formed, sorted, flagged rightly, of at most n_max samples? 0, or SKETCH_CORRUPT with a reason. */
+/* Any form but 3, well formed, sorted, flagged rightly, of at most n_max samples? 0, or SKETCH_CORRUPT with a reason.
+ */
 int qpane_validate(const uint8_t *bytes, size_t size, uint64_t n_max, const char **reason);
 
 /* Widens [*min, *max] (both NaN: none yet) by the run's samples that are not NaN. */

@@ -1,10 +1,11 @@
 /*
- * VALUES: every sample of the window, for quantiles without error. A state is a quantile pane of form 0, 1 or 2
- * (kernels/qpane.h), of 1 to UINT32_MAX samples:
+ * VALUES: every sample of the window, for quantiles without error. A state is a quantile pane of form 0, 1, 2 or 4
+ * (kernels/qpane.h), of 1 to UINT32_MAX samples, largest first, NaN last:
  *
- *   form 0  0x00, f64 sample[n]                        largest first, NaN last
+ *   form 0  0x00, f64 sample[n]
  *   form 1  0x01, varint n, frames of 512 samples
- *   form 2  0x02 | e << 4 | sign << 7, varint |y0|, varint steps downward       n <= 128
+ *   form 2  0x02 + 16 e + sign, varint |y0|, varint steps downward                        n <= 24
+ *   form 4  0x04 + 16 e + sign, varint n, varint |y0|, width codes, bit-packed steps      n <= 1024
  *
  * (bit 3 of the first byte: a sample is NaN or infinite). Never above 1 + 8n bytes. The state of a union is the sorted
  * concatenation, so any merge order and any split give the bytes of the single build. NaN and infinite samples are

@@ -141,6 +141,27 @@ START_TEST(sizes)
 }
 END_TEST
 
+/* The packed form's bytes, written out by hand: 40 samples 4.0, 3.9, ..., 0.1 at one decimal fall by 1 each. */
+START_TEST(packed_bytes)
+{
+    double v[40];
+    for (int i = 0; i < 40; i++)
+        v[i] = (i + 1) / 10.0;
+    const uint8_t expect[] = {QPANE_PACKED | 1 << 4, 40, 40, 0x11, 0x11, 0x01, 255, 255, 255, 255, 127};
+    struct states *s = states_new(&values_family, none, 1);
+    uint32_t size = states_build(s, v, 40);
+    ck_assert_uint_le(size, sizeof expect);
+    if (size == sizeof expect) /* a frame may be smaller */
+        ck_assert_mem_eq(s->ref[0].bytes, expect, size);
+    states_clear(s);
+    states_push(s, expect, sizeof expect, 0);
+    states_check(s, expect, sizeof expect);
+    for (int i = 0; i < 40; i++)
+        ck_assert_double_eq(states_read(s, STATISTIC_QUANTILE_RANK, (i + 1) / 40.0), v[i]);
+    states_free(s);
+}
+END_TEST
+
 /* The tiny form's bytes, written out by hand: 0.25, 0.2 and -0.05 at two decimals are 25, 20, -5. */
 START_TEST(tiny_bytes)
 {
@@ -206,6 +227,7 @@ int main(void)
     tcase_add_test(tc, not_finite);
     tcase_add_test(tc, any_split);
     tcase_add_test(tc, sizes);
+    tcase_add_test(tc, packed_bytes);
     tcase_add_test(tc, tiny_bytes);
     tcase_add_test(tc, refuses);
     tcase_add_test(tc, damaged);

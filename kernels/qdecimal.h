@@ -1,0 +1,30 @@
+/*
+ * Decimal samples as integers: the forms 2 and 4 of a quantile pane (kernels/qpane.h). Samples are y[i] / 10^e, e =
+ * 0..7, |y| < 2^51, no -0, and lie largest first, so that y falls by steps >= 0.
+ *
+ *   form 2  tiny    | 2 + 16 e + 128 (y[0] < 0) | varint |y[0]| | varint step of each further sample |     n = 1..24
+ *   form 4  packed  | 4 + 16 e + 128 (y[0] < 0) | varint n | varint |y[0]| | u4 width code of each group | groups |
+ *                   n = 2..1024
+ *
+ * A group is 8 steps (the last one the rest) of the same width, bit-packed from the lowest bit up, so 8 steps of w bits
+ * take w bytes; the last group ends with zero bits to a full byte. Width codes 0..15 mean 0..8, 10, 12, 14, 16, 20, 26
+ * and 52 bits; the low half of a byte comes first.
+ */
+#ifndef KERNELS_QDECIMAL_H
+#define KERNELS_QDECIMAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { QDECIMAL_MAX_N = 1024, QDECIMAL_MAX_SIZE = 24 + QDECIMAL_MAX_N * 8 };
+
+/* The smaller of both forms (tiny when equal) in dst[0..QDECIMAL_MAX_SIZE), or 0: no such form holds keys[0..n), which
+ * are sorted upwards (kernels/order.h). */
+size_t qdecimal_write(uint8_t *dst, const uint64_t *keys, uint64_t n);
+/* Samples of a pane of form 2 or 4, as its bytes say; 0 if malformed. */
+uint64_t qdecimal_count(const uint8_t *bytes, size_t size);
+/* The n = qdecimal_count samples to out[0..n); false if malformed. */
+bool qdecimal_read(const uint8_t *bytes, size_t size, uint64_t n, double *out);
+
+#endif
