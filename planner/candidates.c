@@ -170,7 +170,7 @@ static int offer_chains(struct offers *o, struct err *e)
         for (uint32_t i = 0; i < n; i++) {
             const struct demand *d = &p->demands[o->readers[first + i]];
             struct pane_chain chain = window_chain(d);
-            if (chain.count > 0 && !d->site->anchored && chain.ends.step_ms <= PANE_WIDTH_MAX_MS)
+            if (chain.count > 0 && !d->site->anchored && chain.ends.step_ms <= PLAN_PANE_MAX_MS)
                 own[own_n++] = chain.ends;
         }
         const struct grid *grids = window_offers(own, own_n, p->arena, &grids_n, &o->cut[s]);
@@ -242,7 +242,7 @@ static void add_panes(struct planning *p, const struct offer *offer, uint32_t ch
     add_candidate(p, made);
 }
 
-/* A form that has no chain to stand on. */
+/* A form that has no chain to stand on; panes.step_ms 0: the family in any form. */
 static void add_rejected(struct planning *p, const struct offer *offer, enum candidate_form form, struct grid panes,
                          const char *reason)
 {
@@ -257,19 +257,31 @@ static void add_rejected(struct planning *p, const struct offer *offer, enum can
                                         .reason = reason});
 }
 
+static int chain_to_grid(const void *pkey, const void *pchain)
+{
+    const struct grid *key = pkey, *grid = &((const struct chain *)pchain)->grid;
+    if (key->step_ms != grid->step_ms)
+        return key->step_ms > grid->step_ms ? -1 : 1;
+    return (key->phase_ms > grid->phase_ms) - (key->phase_ms < grid->phase_ms);
+}
+
 static void add_state_chains(const struct offers *o, const struct offer *offer, uint32_t s)
 {
     struct planning *p = o->p;
     const struct demand *d = &p->demands[offer->demand];
     const struct state *state = &p->states[s];
-    struct grid own = window_chain(d).ends;
-    for (uint32_t c = state->first; c < state->first + state->n; c++) {
+    uint32_t first = state->first, n = state->n;
+    if (o->cut[s]) { /* its own grid alone */
+        struct grid own = window_chain(d).ends;
+        const struct chain *c = bsearch(&own, p->chains + first, n, sizeof *c, chain_to_grid);
+        first = c ? (uint32_t)(c - p->chains) : first;
+        n = c != NULL;
+    }
+    for (uint32_t c = first; c < first + n; c++) {
         struct grid panes = p->chains[c].grid;
-        if (o->cut[s] && (panes.step_ms != own.step_ms || panes.phase_ms != own.phase_ms))
-            continue;
         if (window_aligned(d, panes))
             add_panes(p, offer, c, NULL);
-        else if (state->n <= MISFITS_LISTED)
+        else if (n <= MISFITS_LISTED)
             add_panes(p, offer, c, window_misfit(d, panes, p->arena));
     }
 }
@@ -278,10 +290,11 @@ static void add_offer(const struct offers *o, const struct offer *offer)
 {
     struct planning *p = o->p;
     const struct demand *d = &p->demands[offer->demand];
+    struct grid none = {0, 0};
     struct grid whole = grid_through(d->grid.phase_ms - d->site->offset_ms, d->site->range_ms);
     struct pane_chain own = window_chain(d);
     if (offer->reason) {
-        add_rejected(p, offer, FORM_WHOLE, whole, d->strict ? d->strict : offer->reason);
+        add_rejected(p, offer, FORM_WHOLE, none, d->strict ? d->strict : offer->reason);
         return;
     }
     if (d->site->anchored) {
@@ -294,10 +307,10 @@ static void add_offer(const struct offers *o, const struct offer *offer)
     if (own.count == 0)
         return;
     const char *too_wide = window_limits(d, own.ends, p->arena);
-    if (too_wide && own.ends.step_ms > PANE_WIDTH_MAX_MS)
+    if (too_wide && own.ends.step_ms > PLAN_PANE_MAX_MS)
         add_rejected(p, offer, own.count == 1 ? FORM_WHOLE : FORM_CHAIN, own.ends, too_wide);
     if (o->cut[offer->own])
-        add_rejected(p, offer, FORM_CHAIN, (struct grid){0, 0},
+        add_rejected(p, offer, FORM_CHAIN, none,
                      "max_widths: the widths that its readers could share are too many; each keeps its own");
     add_state_chains(o, offer, offer->own);
     if (offer->strictest != offer->own)
@@ -392,12 +405,10 @@ void candidate_text(const struct planning *p, const struct candidate *c, struct 
         if (c->params.p)
             strbuf_printf(out, " p=%u", c->params.p);
         duration_format(c->width_ms, width);
-        if (c->form == FORM_WHOLE)
+        if (c->form == FORM_WHOLE && c->width_ms > 0)
             strbuf_printf(out, " whole");
-        else if (c->count > 0)
+        else if (c->width_ms > 0)
             strbuf_printf(out, " %lld x %s", (long long)c->count, width);
-        else
-            strbuf_printf(out, " shared");
     }
     strbuf_printf(out, " of " STR_FMT, STR_ARG(site->text));
 }

@@ -1,5 +1,6 @@
 #include "planner/document.h"
 
+#include <stdlib.h>
 #include <yaml.h>
 
 #include "base/alloc.h"
@@ -23,17 +24,49 @@ struct loader {
     const struct node *root;
 };
 
+struct document_problem {
+    uint32_t line, column, number;
+    char *message; /* owned */
+};
+
 static void problem_va(struct document *d, uint32_t line, uint32_t column, const char *format, va_list args)
 {
-    struct problems *p = d->problems;
-    if (p->n++ >= PROBLEMS_MAX) {
-        if (p->n == PROBLEMS_MAX + 1)
-            strbuf_printf(&p->text, "%s: more than %d problems; the rest is not listed\n", d->file, PROBLEMS_MAX);
+    uint32_t number = d->found_n++;
+    if (number >= PROBLEMS_MAX)
         return;
-    }
     char message[1200];
-    vsnprintf(message, sizeof message, format, args);
-    strbuf_printf(&p->text, "%s:%u:%u: %s\n", d->file, line, column, message);
+    int n = vsnprintf(message, sizeof message, format, args);
+    size_t kept_n = n < 0 ? 0 : (size_t)n < sizeof message ? (size_t)n : sizeof message - 1;
+    message[kept_n] = 0;
+    d->found = mem_grow(d->found, &d->found_cap, d->found_n, sizeof *d->found);
+    d->found[number] = (struct document_problem){line, column, number, mem_dup(message, kept_n + 1)};
+}
+
+static int by_place_then_number(const void *pa, const void *pb)
+{
+    const struct document_problem *a = pa, *b = pb;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    if (a->column != b->column)
+        return a->column < b->column ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+uint32_t document_done(struct document *d, struct problems *problems)
+{
+    uint32_t found_n = d->found_n, kept_n = found_n < PROBLEMS_MAX ? found_n : PROBLEMS_MAX;
+    if (kept_n > 1)
+        qsort(d->found, kept_n, sizeof *d->found, by_place_then_number);
+    for (uint32_t i = 0; i < kept_n; i++) {
+        strbuf_printf(&problems->text, "%s:%u:%u: %s\n", d->file, d->found[i].line, d->found[i].column,
+                      d->found[i].message);
+        mem_free(d->found[i].message);
+    }
+    if (found_n > kept_n)
+        strbuf_printf(&problems->text, "%s: %u more problems are not listed\n", d->file, found_n - kept_n);
+    mem_free(d->found);
+    problems->n += found_n;
+    return found_n;
 }
 
 void document_problem_at(struct document *d, uint32_t line, uint32_t column, const char *format, ...)
@@ -225,10 +258,9 @@ static bool load_events(struct loader *l)
     }
 }
 
-void document_load(struct document *d, struct str text, const char *file, struct arena *arena,
-                   struct problems *problems)
+void document_load(struct document *d, struct str text, const char *file, struct arena *arena)
 {
-    *d = (struct document){.file = file, .arena = arena, .problems = problems};
+    *d = (struct document){.file = file, .arena = arena};
     if (text.n > WORKLOAD_MAX_BYTES) {
         document_problem(d, NULL, "larger than %d bytes; split it", WORKLOAD_MAX_BYTES);
         return;

@@ -34,19 +34,23 @@ struct node {
     uint32_t n;
 };
 
+struct document_problem; /* one found, until they are listed */
 struct document {
     const char *file;
     struct arena *arena;
-    struct problems *problems;
-    const struct node *root; /* NULL: the text could not be read; the problem is listed */
+    const struct node *root; /* NULL: the text could not be read */
     uint64_t visits;
+    struct document_problem *found;
+    size_t found_cap;
+    uint32_t found_n; /* may be more than are kept */
 };
 
-/* Load `text` (borrowed until this returns). Problems are listed; `root` is NULL when there is no tree to walk. */
-void document_load(struct document *d, struct str text, const char *file, struct arena *arena,
-                   struct problems *problems);
+/* Load `text` (borrowed until this returns). `root` is NULL when there is no tree to walk; the problem is kept. */
+void document_load(struct document *d, struct str text, const char *file, struct arena *arena);
+/* List the problems found, by place, and free them. Returns their number. */
+uint32_t document_done(struct document *d, struct problems *problems);
 
-/* One problem at a node's place (`at` NULL: at 1:1). Counted always, listed up to PROBLEMS_MAX. */
+/* One problem at a node's place (`at` NULL: at 1:1). Counted always, kept up to PROBLEMS_MAX. */
 void document_problem(struct document *d, const struct node *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void document_problem_at(struct document *d, uint32_t line, uint32_t column, const char *format, ...)

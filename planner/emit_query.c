@@ -62,7 +62,9 @@ static const char *no_site_reason(const struct expr *e)
         const struct expr *arg = expr_unwrap(e->args[i]);
         if (arg->kind == EXPR_SELECTOR && arg->type == VALUE_MATRIX)
             return "no_family: no pane family answers this function of this selector";
-        const char *reason = no_site_reason(arg);
+    }
+    for (uint32_t i = 0; i < e->args_n; i++) {
+        const char *reason = no_site_reason(expr_unwrap(e->args[i]));
         if (reason)
             return reason;
     }
@@ -137,10 +139,9 @@ static int reject_others(struct emitter *m, const struct demand *d, struct err *
         if (c == taken) {
             if (!d->raw_note)
                 continue;
-            strbuf_clear(&text);
-            strbuf_add_z(&text, "panes or kept raw");
             char note[400];
-            snprintf(note, sizeof note, "%s; nothing else can answer, so raw samples kept for refresh do", d->raw_note);
+            snprintf(note, sizeof note, "%s; chosen all the same: nothing else can answer, and raw is kept for refresh",
+                     d->raw_note);
             rc = reject(m, &text, note, e);
             continue;
         }

@@ -17,7 +17,6 @@ enum {
     WORKLOAD_METRICS_MAX = 1000000,
     WORKLOAD_TIMES_MAX = 100000,      /* of one query's `at` */
     WORKLOAD_RANGE_STEPS_MAX = 11000, /* of one range query, as Prometheus limits them */
-    MAX_PANES = 100000,               /* of one window */
     MAX_WIDTHS = 256                  /* offered for one state definition */
 };
 

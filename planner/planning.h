@@ -21,8 +21,6 @@
 
 /* How long a window may stay open after its end: the server's default lateness. */
 enum { LATENESS_MS = 30000 };
-/* FORMATS.md: states keep times as i32 ms from the window's end. */
-#define PANE_WIDTH_MAX_MS (INT64_C(24) * 86400 * 1000)
 
 enum candidate_form {
     FORM_RAW = 1,

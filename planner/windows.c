@@ -21,10 +21,10 @@ const char *window_limits(const struct demand *d, struct grid panes, struct aren
     char width[DURATION_TEXT_MAX], range[DURATION_TEXT_MAX];
     duration_format(panes.step_ms, width);
     duration_format(d->site->range_ms, range);
-    if (panes.step_ms > PANE_WIDTH_MAX_MS)
+    if (panes.step_ms > PLAN_PANE_MAX_MS)
         return arena_printf(a, "pane_too_wide: panes of %s, at most 24d are kept", width);
-    if (d->site->range_ms / panes.step_ms > MAX_PANES)
-        return arena_printf(a, "max_panes: a window of %s is more than %d panes of %s", range, MAX_PANES, width);
+    if (d->site->range_ms / panes.step_ms > PLAN_PANES_MAX)
+        return arena_printf(a, "max_panes: a window of %s is more than %d panes of %s", range, PLAN_PANES_MAX, width);
     return NULL;
 }
 

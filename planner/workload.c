@@ -121,15 +121,14 @@ int workload_read(struct str text, const char *file, struct workload **ret, stru
     w->arena = mem_alloc(sizeof *w->arena);
     arena_init(w->arena, WORKLOAD_ARENA_BYTES);
     w->raw_retention_ms = INT64_MAX;
-    uint32_t before = problems->n;
     struct document d;
-    document_load(&d, text, file, w->arena, problems);
+    document_load(&d, text, file, w->arena);
     if (d.root)
         read_root(&d, w);
+    uint32_t found_n = document_done(&d, problems);
     int rc = arena_check(w->arena, "workload", e);
-    if (rc == 0 && problems->n != before)
-        rc = err_set(e, ERR_BAD_DATA, "%s: %u problem%s; nothing was planned", file, problems->n - before,
-                     problems->n - before == 1 ? "" : "s");
+    if (rc == 0 && found_n > 0)
+        rc = err_set(e, ERR_BAD_DATA, "%s: %u problem%s; nothing was planned", file, found_n, found_n == 1 ? "" : "s");
     if (rc != 0) {
         workload_free(w);
         return rc;

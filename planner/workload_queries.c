@@ -26,10 +26,12 @@ static void read_times(struct document *d, const struct node *n, struct cadence 
         struct err e;
         if (!node_read_text(d, item->value, "a time of at", &text))
             continue;
-        if (time_parse(text, &times_ms[times_n], &e) == 0)
-            times_n++;
-        else
+        if (time_parse(text, &times_ms[times_n], &e) != 0)
             document_problem(d, item->value, "at: %s", e.message);
+        else if (times_ms[times_n] > PLAN_MS_MAX || times_ms[times_n] < -PLAN_MS_MAX)
+            document_problem(d, item->value, "at: " STR_FMT " is too far from 1970", STR_ARG(text));
+        else
+            times_n++;
     }
     if (times_n == 0)
         return;
@@ -158,6 +160,15 @@ static void read_accuracy(struct document *d, const struct node *n, struct accur
         document_problem(d, v, "failure must be a probability from 0 to below 1");
 }
 
+/* Columns in PromQL count bytes, in files characters. */
+static uint32_t characters_before(struct str text, uint32_t byte_column)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i + 1 < byte_column && i < text.n; i++)
+        n += ((unsigned char)text.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
 static void read_expression(struct document *d, const struct node *n, struct workload_query *q, struct workload *w)
 {
     struct err e;
@@ -167,7 +178,7 @@ static void read_expression(struct document *d, const struct node *n, struct wor
     if (promql_parse(q->text, d->arena, parsed, &e) != 0) {
         uint32_t line = n->line, column = n->column;
         if (n->verbatim && e.line == 1)
-            column = n->text_column + e.column - 1;
+            column = n->text_column + characters_before(q->text, e.column);
         document_problem_at(d, line, column, "query%s" STR_FMT "%s: %s", q->name.n ? " \"" : "", STR_ARG(q->name),
                             q->name.n ? "\"" : "", e.message);
         return;

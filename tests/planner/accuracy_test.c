@@ -1,0 +1,129 @@
+/* Accuracy rules: what a target asks of sites, what is promised in the end. Expected numbers are arithmetic. */
+#include "plan_of.h"
+
+#include <math.h>
+
+/* All samples at a rate where panes are the only candidate: no raw, so what is chosen is what the rules allow. */
+static struct plan *plan_without_raw(const char *query, const char *accuracy)
+{
+    struct strbuf yaml = {0};
+    strbuf_printf(&yaml, "queries: [{query: '%s', every: 10s, accuracy: {%s}}]\ndata: {raw_retention: 0}\n", query,
+                  accuracy);
+    struct plan *p = plan_of(strbuf_z(&yaml));
+    strbuf_done(&yaml);
+    return p;
+}
+
+#define P "quantile_over_time(0.9, x[1m])"
+#define P2 "quantile_over_time(0.5, y[1m])"
+
+/* query, accuracy, family of the views ("": exact ones), and the error of each state. */
+static const struct {
+    const char *query, *accuracy;
+    enum family family;
+    double alpha; /* DDSketch's; KLL: its rank target */
+} rules[] = {
+    {P, "rank: 0.05", FAMILY_KLL, 0.05},
+    {P, "relative: 0.05", FAMILY_DDSKETCH, 0.05},
+    {"-" P " * 1000", "rank: 0.05", FAMILY_KLL, 0.05},
+    {P " / 1000", "relative: 0.05", FAMILY_DDSKETCH, 0.05},
+    {"1 / " P, "relative: 0.05", FAMILY_DDSKETCH, 0.05 / 1.05},
+    {"1 / " P, "rank: 0.05", FAMILY_VALUES, 0},
+    {P " + 1", "rank: 0.05", FAMILY_KLL, 0.05},
+    {P " + 1", "relative: 0.05", FAMILY_VALUES, 0},
+    {P " * " P2, "relative: 0.05", FAMILY_DDSKETCH, 0.024695076595959842}, /* sqrt(1.05) - 1 */
+    {P " / " P2, "relative: 0.05", FAMILY_DDSKETCH, 0.05 / 2.05},
+    {P " * " P2, "rank: 0.05", FAMILY_VALUES, 0},
+    {P " + " P2, "relative: 0.05", FAMILY_VALUES, 0},
+    {P " or " P2, "rank: 0.05", FAMILY_KLL, 0.05},
+    {"max(" P ")", "relative: 0.05", FAMILY_DDSKETCH, 0.05},
+    {"min by (job) (" P ")", "error: 0.05", FAMILY_DDSKETCH, 0.05},
+    {"max(" P ")", "rank: 0.05", FAMILY_VALUES, 0},
+    {"sum(" P ")", "rank: 0.05", FAMILY_VALUES, 0},
+    {"sum(" P ")", "relative: 0.05", FAMILY_VALUES, 0},
+    {"topk(3, " P ")", "relative: 0.05", FAMILY_VALUES, 0},
+    {P " > 0.5", "relative: 0.05", FAMILY_VALUES, 0},
+    {"abs(" P ")", "relative: 0.05", FAMILY_DDSKETCH, 0.05},
+    {"abs(" P ")", "rank: 0.05", FAMILY_VALUES, 0},
+    {"clamp_max(" P ", 3)", "rank: 0.05", FAMILY_KLL, 0.05},
+    {"round(" P ")", "relative: 0.05", FAMILY_VALUES, 0},
+    {"label_replace(" P ", \"a\", \"$1\", \"b\", \"(.*)\")", "rank: 0.05", FAMILY_KLL, 0.05},
+    {P, "rank: 0.05, failure: 0.001", FAMILY_VALUES, 0}, /* KLL's figure is for 99 % */
+    {P, "relative: 0.05, failure: 0", FAMILY_DDSKETCH, 0.05},
+    {P, "rank: 1e-17", FAMILY_VALUES, 0},
+    {P, "cardinality: 0.05", FAMILY_VALUES, 0},
+};
+
+START_TEST(rules_hold)
+{
+    /* The exact multiset is a state only of exact demands; where the target itself is missed, raw answers. */
+    struct plan *p = plan_without_raw(rules[_i].query, rules[_i].accuracy);
+    const struct plan_query *q = &p->queries[0];
+    if (rules[_i].family == FAMILY_VALUES) {
+        ck_assert_int_eq(q->guarantee.kind, ACCURACY_EXACT);
+        for (uint32_t v = 0; v < p->views_n; v++)
+            ck_assert_int_eq(p->views[v].family, FAMILY_VALUES);
+        ck_assert(is_rejected(p, 0, "ddsketch", "") && is_rejected(p, 0, "kll", ""));
+    } else {
+        ck_assert_uint_ge(p->views_n, 1);
+        for (uint32_t v = 0; v < p->views_n; v++) {
+            const struct plan_view *view = &p->views[v];
+            ck_assert_int_eq(view->family, rules[_i].family);
+            if (view->family == FAMILY_KLL)
+                ck_assert_uint_eq(view->params.k, kll_k_for_rank_error(rules[_i].alpha));
+            else
+                ck_assert_double_eq_tol(view->params.alpha, rules[_i].alpha, 1e-9);
+        }
+        ck_assert_double_le(q->guarantee.error, 0.05);
+        ck_assert_double_ge(q->guarantee.error, 0.05 * 0.98);
+        ck_assert_double_le(q->guarantee.failure, q->target.failure);
+    }
+    plan_free(p);
+}
+END_TEST
+
+/* Exact statistics meet any target, through any operator. */
+START_TEST(exact_needs_no_rule)
+{
+    struct plan *p = plan_without_raw("sum(rate(x[1m])) > 2", "rank: 0.01, failure: 0");
+    ck_assert_uint_eq(p->views_n, 1);
+    ck_assert_int_eq(p->views[0].family, FAMILY_COUNTER);
+    ck_assert_int_eq(p->queries[0].guarantee.kind, ACCURACY_EXACT);
+    plan_free(p);
+}
+END_TEST
+
+/* One site in two places that ask for different kinds of exactness is one node: the stricter holds for both. */
+START_TEST(one_site_two_places)
+{
+    struct plan *p = plan_without_raw("sum(" P ") or " P, "relative: 0.05");
+    ck_assert_uint_eq(p->views_n, 1);
+    ck_assert_int_eq(p->views[0].family, FAMILY_VALUES);
+    plan_free(p);
+}
+END_TEST
+
+/* Distinct values: three standard errors hold in 99 % of cases, so p is the least with 3 * 1.04 / sqrt(2^p) <=
+ * 0.05: 12. */
+START_TEST(distinct_values)
+{
+    struct plan *p = plan_without_raw("distinct_over_time(x[1m])", "cardinality: 0.05");
+    ck_assert_uint_eq(p->views_n, 1);
+    ck_assert_int_eq(p->views[0].family, FAMILY_HLL);
+    ck_assert_uint_eq(p->views[0].params.p, 12);
+    ck_assert_double_eq_tol(p->queries[0].guarantee.error, 3 * 1.04 / 64, 1e-12);
+    plan_free(p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("planner/accuracy");
+    TCase *tc = tcase_create("accuracy");
+    tcase_add_loop_test(tc, rules_hold, 0, sizeof rules / sizeof *rules);
+    tcase_add_test(tc, exact_needs_no_rule);
+    tcase_add_test(tc, one_site_two_places);
+    tcase_add_test(tc, distinct_values);
+    suite_add_tcase(s, tc);
+    return suite_run(s);
+}
