@@ -297,6 +297,8 @@ int retention_run(struct ingest *in, struct err *e)
             int64_t kept_ms = grid_ceil(g->window, g->sealed_to_ms - v->retention_ms);
             if (g->sealed_to_ms != INT64_MIN && v->complete_from_ms < kept_ms)
                 v->complete_from_ms = kept_ms;
+            if (v->backfill_from_ms < kept_ms)
+                v->backfill_from_ms = kept_ms; /* what was dropped is not built again */
             oldest_ms = oldest_ms < v->complete_from_ms ? oldest_ms : v->complete_from_ms;
         }
         if (oldest_ms != INT64_MAX)

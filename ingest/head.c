@@ -13,7 +13,7 @@ enum {
 
 void head_init(struct head *h)
 {
-    *h = (struct head){0};
+    *h = (struct head){.scratch = mem_alloc(frame_scratch(FRAME_MAX_N))};
 }
 
 static void late_free(struct late_samples *l)
@@ -45,6 +45,7 @@ void head_done(struct head *h)
         mem_free(h->blocks[b]);
     }
     mem_free(h->blocks);
+    mem_free(h->scratch);
     *h = (struct head){0};
 }
 
@@ -78,18 +79,17 @@ const struct head_series *head_find(const struct head *h, uint32_t series)
 
 /* ---- the open chunk ---- */
 
-size_t head_block_encode(uint8_t *dst, size_t cap, const int64_t *times_ms, const double *values, uint32_t n)
+static size_t block_encode(const struct head *h, uint8_t *dst, size_t cap, const int64_t *times_ms,
+                           const double *values)
 {
-    _Alignas(16) uint8_t scratch[HEAD_SCRATCH];
     int64_t relative[HEAD_TAIL];
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < HEAD_TAIL; i++)
         relative[i] = times_ms[i] - times_ms[0];
-    MUST(frame_scratch(n) <= sizeof scratch);
     store_i64(dst, times_ms[0]);
     size_t at = BLOCK_HEAD_BYTES;
-    size_t times_size = frame_encode_i64(dst + at, cap - at, relative, n, scratch);
+    size_t times_size = frame_encode_i64(dst + at, cap - at, relative, HEAD_TAIL, h->scratch);
     at += times_size;
-    size_t values_size = frame_encode_f64(dst + at, cap - at, values, n, scratch);
+    size_t values_size = frame_encode_f64(dst + at, cap - at, values, HEAD_TAIL, h->scratch);
     MUST(times_size && values_size);
     return at + values_size;
 }
@@ -118,28 +118,23 @@ uint32_t head_open_decode(const uint8_t *open, size_t size, uint32_t n, int64_t 
     return at == size ? n : 0;
 }
 
-struct head_chunk *head_chunk_make(const int64_t *times_ms, const double *values, uint32_t n)
+struct head_chunk *head_chunk_make(const struct head *h, const int64_t *times_ms, const double *values, uint32_t n)
 {
-    size_t bound = chunk_bound(n), scratch_bytes = frame_scratch(n);
-    uint8_t *bytes = mem_alloc(bound);
-    void *scratch = mem_alloc(scratch_bytes);
-    size_t size = chunk_encode(bytes, bound, times_ms, values, n, scratch);
-    MUST(size > 0);
-    struct head_chunk *c = mem_alloc(sizeof *c + size);
-    *c = (struct head_chunk){.first_ms = times_ms[0], .last_ms = times_ms[n - 1], .size = (uint32_t)size};
-    memcpy(c->bytes, bytes, size);
-    mem_free(scratch);
-    mem_free(bytes);
-    return c;
+    size_t bound = chunk_bound(n);
+    struct head_chunk *c = mem_alloc(sizeof *c + bound);
+    *c = (struct head_chunk){.first_ms = times_ms[0], .last_ms = times_ms[n - 1]};
+    c->size = (uint32_t)chunk_encode(c->bytes, bound, times_ms, values, n, h->scratch);
+    MUST(c->size > 0);
+    return mem_realloc(c, sizeof *c + c->size);
 }
 
-static void open_seal(struct head_series *s)
+static void open_seal(const struct head *h, struct head_series *s)
 {
     int64_t times_ms[HEAD_CHUNK_N + HEAD_TAIL + FRAME_SLACK];
     double values[HEAD_CHUNK_N + HEAD_TAIL + FRAME_SLACK];
     uint32_t n = head_open_decode(s->open, s->open_size, s->open_n, times_ms, values);
     MUST(n > 0);
-    struct head_chunk *c = head_chunk_make(times_ms, values, n);
+    struct head_chunk *c = head_chunk_make(h, times_ms, values, n);
     if (s->newest_chunk)
         s->newest_chunk->next = c;
     else
@@ -148,12 +143,12 @@ static void open_seal(struct head_series *s)
     s->open_n = s->open_size = 0;
 }
 
-static void tail_pack(struct head_series *s)
+static void tail_pack(const struct head *h, struct head_series *s)
 {
     uint8_t block[HEAD_BLOCK_MAX];
-    size_t size = head_block_encode(block, sizeof block, s->tail_times_ms, s->tail_values, HEAD_TAIL);
+    size_t size = block_encode(h, block, sizeof block, s->tail_times_ms, s->tail_values);
     if (s->open_size + size > HEAD_OPEN_MAX_BYTES || s->open_n == HEAD_CHUNK_N)
-        open_seal(s);
+        open_seal(h, s);
     if (s->open_size + size > s->open_cap) {
         /* Grow by what a chunk of such blocks will likely need, not by doubling: this is most of the head's memory. */
         size_t cap = s->open_size + size + 64;
@@ -172,7 +167,7 @@ void head_append(struct head *h, uint32_t series, int64_t time_ms, double value)
     struct head_series *s = &block->series[series % SHARD_SERIES];
     MUST(time_ms > s->last_ms);
     if (s->tail_n == HEAD_TAIL)
-        tail_pack(s);
+        tail_pack(h, s);
     s->tail_times_ms[s->tail_n] = time_ms;
     s->tail_values[s->tail_n++] = value;
     s->last_ms = time_ms;

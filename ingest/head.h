@@ -54,6 +54,7 @@ struct head {
     size_t blocks_cap;
     uint32_t blocks_n;
     uint64_t samples_n; /* in memory */
+    void *scratch;      /* the encoder's; changes are one at a time */
 };
 
 void head_init(struct head *h);

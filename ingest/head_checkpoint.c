@@ -20,20 +20,21 @@ bool head_block_touched(const struct head *h, uint32_t block)
 }
 
 /* Late lists may be longer than a chunk. */
-static int late_write(struct late_samples *l, uint32_t series, head_chunk_fn *each, void *ctx, struct err *e)
+static int late_write(const struct head *h, struct late_samples *l, uint32_t series, head_chunk_fn *each, void *ctx,
+                      struct err *e)
 {
     int rc = 0;
     for (uint32_t at = 0; at < l->n && rc == 0; at += HEAD_CHUNK_N) {
         uint32_t n = l->n - at < HEAD_CHUNK_N ? l->n - at : HEAD_CHUNK_N;
-        struct head_chunk *c = head_chunk_make(l->times_ms + at, l->values + at, n);
+        struct head_chunk *c = head_chunk_make(h, l->times_ms + at, l->values + at, n);
         rc = each(ctx, series, c->first_ms, c->last_ms, (struct str){(const char *)c->bytes, c->size}, e);
         mem_free(c);
     }
     return rc;
 }
 
-static int series_write(struct head_series *s, uint32_t series, struct strbuf *out, head_chunk_fn *each, void *ctx,
-                        struct err *e)
+static int series_write(const struct head *h, struct head_series *s, uint32_t series, struct strbuf *out,
+                        head_chunk_fn *each, void *ctx, struct err *e)
 {
     int64_t store_to_ms = s->store_to_ms;
     for (struct head_chunk *c = s->chunks; c; c = c->next) {
@@ -47,7 +48,7 @@ static int series_write(struct head_series *s, uint32_t series, struct strbuf *o
         MUST(!s->late_moving);
         s->late_moving = s->late;
         s->late = NULL;
-        int rc = late_write(s->late_moving, series, each, ctx, e);
+        int rc = late_write(h, s->late_moving, series, each, ctx, e);
         if (rc)
             return rc;
         int64_t newest_ms = s->late_moving->times_ms[s->late_moving->n - 1];
@@ -75,7 +76,7 @@ int head_block_write(struct head *h, uint32_t block, struct strbuf *out, head_ch
     struct head_block *b = h->blocks[block];
     strbuf_add_char(out, CHECKPOINT_VERSION);
     for (uint32_t i = 0; i < SHARD_SERIES; i++) {
-        int rc = series_write(&b->series[i], block * SHARD_SERIES + i, out, each, ctx, e);
+        int rc = series_write(h, &b->series[i], block * SHARD_SERIES + i, out, each, ctx, e);
         if (rc) {
             head_block_unwrite(h, block);
             return rc;

@@ -4,7 +4,7 @@
 
 #include "ingest/head.h"
 
-enum { HEAD_SCRATCH = 4096, HEAD_BLOCK_MAX = 512 };
+enum { HEAD_BLOCK_MAX = 512 };
 
 struct head_block {
     bool touched; /* since its last checkpoint */
@@ -13,8 +13,7 @@ struct head_block {
 
 struct head_block *head_block_at(struct head *h, uint32_t block);
 void head_series_clear(struct head_series *s);
-struct head_chunk *head_chunk_make(const int64_t *times_ms, const double *values, uint32_t n);
-size_t head_block_encode(uint8_t *dst, size_t cap, const int64_t *times_ms, const double *values, uint32_t n);
+struct head_chunk *head_chunk_make(const struct head *h, const int64_t *times_ms, const double *values, uint32_t n);
 uint32_t head_open_decode(const uint8_t *open, size_t size, uint32_t n, int64_t *times_ms, double *values);
 
 #endif
