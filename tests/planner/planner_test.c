@@ -165,7 +165,7 @@ END_TEST
 START_TEST(raw_retention_is_a_limit)
 {
     struct plan *p =
-        plan_of("queries: [{query: 'sum_over_time(x[5m])', once: true}, {query: 'rate(x[5m])', every: 1m},\n"
+        plan_of("queries: [{query: 'sum_over_time(x[5m])', once: true}, {query: 'rate(y[5m])', every: 1m},\n"
                 "          {query: 'rate(x[5m] offset 11m)', every: 1m}, {query: 'rate(x[5m])', every: 1m,\n"
                 "           range: {length: 1h, step: 1m}}]\n"
                 "data: {raw_retention: 15m}");
