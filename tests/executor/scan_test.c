@@ -1,0 +1,201 @@
+/* scan: the store's chunks and the head's copy become one rising column, equal times once, only what was asked for. */
+#include <check.h>
+
+#include "base/alloc.h"
+#include "base/float_text.h"
+#include "executor/scan.h"
+#include "kernels/frame.h"
+#include "store/raw.h"
+#include "store/scratch.h"
+#include "suite.h"
+
+static struct store *store;
+static struct store_txn *txn;
+static struct err e;
+
+static void setup(void)
+{
+    struct store_open_report report;
+    scratch_make();
+    ck_assert_msg(
+        store_open(scratch_path("data"), &(struct store_options){.map_bytes = 1 << 26}, &store, &report, &e) == 0, "%s",
+        e.message);
+}
+
+static void teardown(void)
+{
+    store_read_end(txn);
+    txn = NULL;
+    store_close(store);
+    scratch_remove();
+}
+
+/* One block with one chunk per call. */
+static void put(uint32_t metric, uint32_t ordinal, const int64_t *times_ms, const double *values, uint32_t n)
+{
+    struct store_txn *w;
+    uint8_t *bytes = mem_alloc(chunk_bound(n));
+    void *room = mem_alloc(frame_scratch(n));
+    size_t size = chunk_encode(bytes, chunk_bound(n), times_ms, values, n, room);
+    ck_assert_uint_gt(size, 0);
+    struct raw_chunk chunk = {ordinal % 1024, times_ms[0], times_ms[n - 1], bytes, (uint32_t)size};
+    ck_assert_int_eq(store_write_begin(store, &w, &e), 0);
+    ck_assert_msg(raw_put(w, metric, ordinal / 1024, &chunk, 1, &e) == 0, "%s", e.message);
+    ck_assert_int_eq(store_write_commit(w, &e), 0);
+    mem_free(room);
+    mem_free(bytes);
+}
+
+struct seen {
+    char text[2000]; /* "series: time=value ..." in call order */
+    size_t n;
+    int calls, stop_after;
+};
+
+static int note(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n, struct err *err)
+{
+    struct seen *s = ctx;
+    s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, "%s%u:", s->calls ? "; " : "", series);
+    for (uint32_t i = 0; i < n; i++) {
+        bool stale = float_is_stale(values[i]);
+        s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, stale ? " %lld=stale" : " %lld=%g",
+                                 (long long)times_ms[i], values[i]);
+    }
+    s->calls++;
+    return s->calls == s->stop_after ? err_set(err, ERR_LIMIT, "enough") : 0;
+}
+
+static void check(struct scan *s, const char *want)
+{
+    struct seen seen = {0};
+    if (!txn)
+        ck_assert_int_eq(store_read_begin(store, &txn, &e), 0);
+    s->txn = txn;
+    ck_assert_msg(scan_run(s, note, &seen, &e) == 0, "%s", e.message);
+    ck_assert_str_eq(seen.text, want);
+}
+
+START_TEST(store_and_head_are_one_column)
+{
+    put(3, 5, (int64_t[]){10, 20, 30}, (double[]){1, 2, 3}, 3);
+    put(3, 5, (int64_t[]){40, 50}, (double[]){4, 5}, 2);
+    put(3, 6, (int64_t[]){10}, (double[]){100}, 1);
+    put(3, 1024 + 5, (int64_t[]){10}, (double[]){77}, 1);
+    /* The head holds what is newer than 40, and a copy of 50. */
+    struct source_series series[] = {{.metric = 3, .ordinal = 5, .store_to_ms = 50, .first = 0, .n = 2},
+                                     {.metric = 3, .ordinal = 6, .store_to_ms = 10},
+                                     {.metric = 3, .ordinal = 1024 + 5, .store_to_ms = 10}};
+    struct source_result result = {
+        .series = series, .series_n = 3, .times_ms = (int64_t[]){50, 60}, .values = (double[]){5, 6}};
+    struct scan s = {.result = &result, .start_ms = 0, .end_ms = 100};
+    check(&s, "0: 10=1 20=2 30=3 40=4 50=5 60=6; 1: 10=100; 2: 10=77");
+    ck_assert_uint_eq(s.samples_n, 8);
+    ck_assert_uint_eq(s.damaged_n, 0);
+    s.start_ms = 20; /* left-open */
+    s.end_ms = 50;
+    check(&s, "0: 30=3 40=4 50=5; 1:; 2:");
+    uint64_t skip = 1;
+    s.skip_series = &skip;
+    check(&s, "1:; 2:");
+}
+END_TEST
+
+START_TEST(late_chunks_are_merged_by_time)
+{
+    put(1, 0, (int64_t[]){10, 30, 50}, (double[]){1, 3, 5}, 3);
+    put(1, 0, (int64_t[]){20, 30, 40}, (double[]){2, 3, 4}, 3);
+    struct source_series series = {.metric = 1, .store_to_ms = 50};
+    struct source_result result = {.series = &series, .series_n = 1};
+    struct scan s = {.result = &result, .start_ms = 0, .end_ms = 100};
+    check(&s, "0: 10=1 20=2 30=3 40=4 50=5");
+}
+END_TEST
+
+START_TEST(a_number_beats_a_stale_marker)
+{
+    double stale = float_stale();
+    put(1, 0, (int64_t[]){10, 20, 30}, (double[]){1, stale, stale}, 3);
+    struct source_series series = {.metric = 1, .store_to_ms = 30, .first = 0, .n = 1};
+    struct source_result result = {
+        .series = &series, .series_n = 1, .times_ms = (int64_t[]){20}, .values = (double[]){2}};
+    struct scan s = {.result = &result, .start_ms = 0, .end_ms = 100, .keep_stale = true};
+    check(&s, "0: 10=1 20=2 30=stale");
+    s.keep_stale = false;
+    check(&s, "0: 10=1 20=2");
+}
+END_TEST
+
+START_TEST(what_the_head_holds_is_not_looked_for)
+{
+    put(1, 0, (int64_t[]){10}, (double[]){99}, 1);
+    struct source_series series = {.metric = 1, .store_to_ms = INT64_MIN, .first = 0, .n = 2};
+    struct source_result result = {
+        .series = &series, .series_n = 1, .times_ms = (int64_t[]){20, 30}, .values = (double[]){2, float_stale()}};
+    struct scan s = {.result = &result, .start_ms = 0, .end_ms = 100};
+    check(&s, "0: 20=2");
+    result.series_n = 0;
+    check(&s, "");
+}
+END_TEST
+
+START_TEST(many_series_over_shards)
+{
+    enum { SERIES = 2500 };
+    static struct source_series series[SERIES];
+    static int64_t times_ms[SERIES];
+    static double values[SERIES];
+    for (uint32_t i = 0; i < SERIES; i++) {
+        series[i] = (struct source_series){.metric = 9, .ordinal = i, .store_to_ms = 10, .first = i, .n = 1};
+        times_ms[i] = 20;
+        values[i] = i;
+    }
+    for (uint32_t i = 0; i < SERIES; i += 500)
+        put(9, i, (int64_t[]){10}, (double[]){-1}, 1);
+    struct source_result result = {.series = series, .series_n = SERIES, .times_ms = times_ms, .values = values};
+    struct scan s = {.result = &result, .start_ms = 0, .end_ms = 100};
+    struct seen seen = {.stop_after = 3};
+    ck_assert_int_eq(store_read_begin(store, &txn, &e), 0);
+    s.txn = txn;
+    ck_assert_int_eq(scan_run(&s, note, &seen, &e), ERR_LIMIT);
+    ck_assert_str_eq(seen.text, "0: 10=-1 20=0; 1: 20=1; 2: 20=2");
+    /* One bit per series: all but the first of a shard and one more. */
+    uint64_t skip[SERIES / 64 + 1];
+    memset(skip, 0xff, sizeof skip);
+    for (uint32_t i = 0; i < SERIES; i += 500)
+        skip[i / 64] &= ~(UINT64_C(1) << (i % 64));
+    s.skip_series = skip;
+    check(&s, "0: 10=-1 20=0; 500: 10=-1 20=500; 1000: 10=-1 20=1000; 1500: 10=-1 20=1500; 2000: 10=-1 20=2000");
+    ck_assert_uint_eq(s.samples_n, 10);
+}
+END_TEST
+
+START_TEST(a_malformed_chunk_is_left_out_and_counted)
+{
+    struct store_txn *w;
+    struct raw_chunk chunk = {0, 10, 10, (const uint8_t *)"\x7fnot a chunk", 12};
+    ck_assert_int_eq(store_write_begin(store, &w, &e), 0);
+    ck_assert_int_eq(raw_put(w, 1, 0, &chunk, 1, &e), 0);
+    ck_assert_int_eq(store_write_commit(w, &e), 0);
+    put(1, 0, (int64_t[]){20}, (double[]){2}, 1);
+    struct source_series series = {.metric = 1, .store_to_ms = 20};
+    struct source_result result = {.series = &series, .series_n = 1};
+    struct scan s = {.result = &result, .start_ms = 0, .end_ms = 100};
+    check(&s, "0: 20=2");
+    ck_assert_uint_eq(s.damaged_n, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("executor/scan");
+    TCase *tcase = tcase_create("scan");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, store_and_head_are_one_column);
+    tcase_add_test(tcase, late_chunks_are_merged_by_time);
+    tcase_add_test(tcase, a_number_beats_a_stale_marker);
+    tcase_add_test(tcase, what_the_head_holds_is_not_looked_for);
+    tcase_add_test(tcase, many_series_over_shards);
+    tcase_add_test(tcase, a_malformed_chunk_is_left_out_and_counted);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}
