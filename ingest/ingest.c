@@ -126,6 +126,7 @@ int ingest_open(struct store *store, const struct ingest_options *o, struct pool
     pthread_rwlockattr_destroy(&attr);
     pthread_mutex_init(&in->maintenance, NULL);
     verdict_register();
+    refresh_register();
     snapshot_source_init(in);
     int rc = open_parts(in, report, e);
     if (rc) {

@@ -72,6 +72,7 @@ struct apply {
 int apply_request(struct apply *a, struct str body, struct err *e);
 void apply_clock(struct ingest *in, const struct apply *a);
 
+void refresh_register(void); /* statistics print as 0 from the start */
 int refresh_due(struct ingest *in, struct err *e);
 int backfill_step(struct ingest *in, bool *ret_more, struct err *e);
 int checkpoint_run(struct ingest *in, struct err *e);

@@ -12,6 +12,14 @@ static struct stat dirty_rebuilds =
 static struct stat states_built = STAT_COUNTER("mullion_states_built_total", "", "Pane states built");
 static struct stat windows_sealed = STAT_COUNTER("mullion_windows_sealed_total", "", "View windows committed");
 
+void refresh_register(void)
+{
+    stat_register(&raw_window_reads);
+    stat_register(&dirty_rebuilds);
+    stat_register(&states_built);
+    stat_register(&windows_sealed);
+}
+
 static int refresh_views(struct ingest *in, struct group_state *g, int64_t end_ms, const uint32_t *views,
                          uint32_t views_n, const uint32_t *series, uint32_t series_n, struct shared_window *w,
                          struct err *e)
@@ -317,9 +325,6 @@ static int group_due(struct ingest *in, struct group_state *g, int64_t clock_ms,
 
 int refresh_due(struct ingest *in, struct err *e)
 {
-    stat_register(&raw_window_reads);
-    stat_register(&dirty_rebuilds);
-    stat_register(&states_built);
     pthread_rwlock_rdlock(&in->lock);
     int64_t clock_ms = in->event_clock_ms;
     pthread_rwlock_unlock(&in->lock);
