@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "plan/plan.h"
+#include "promql/duration_expr.h"
 
 static int by_window(const void *pa, const void *pb, void *ctx)
 {
@@ -43,6 +44,23 @@ static int by_text_then_strictness(const void *pa, const void *pb, void *ctx)
     if (order == 0)
         order = compare_doubles(a->target.failure, b->target.failure);
     return order != 0 ? order : (ia > ib) - (ia < ib);
+}
+
+static bool is_open(const struct duration_expr *d)
+{
+    return d && duration_expr_needs_query(d);
+}
+
+/* Recursion is as deep as the tree, which the parser bounds. */
+static bool depends_on_request(const struct expr *e)
+{
+    if (e->time.at == AT_START || e->time.at == AT_END || is_open(e->range_expr) || is_open(e->step_expr) ||
+        is_open(e->time.offset_expr))
+        return true;
+    for (uint32_t i = 0; i < e->args_n; i++)
+        if (depends_on_request(e->args[i]))
+            return true;
+    return false;
 }
 
 static int fail_if_a_read_is_not_narrower(const struct plan *p, struct err *e)
@@ -84,10 +102,12 @@ int plan_groups(struct plan *p, struct err *e)
         groups[groups_n - 1].views_n++;
     }
 
+    p->by_text_n = 0;
     for (uint32_t q = 0; q < p->queries_n; q++)
-        by_text[q] = q;
-    if (p->queries_n > 1)
-        qsort_r(by_text, p->queries_n, sizeof *by_text, by_text_then_strictness, (void *)(uintptr_t)p->queries);
+        if (!depends_on_request(p->nodes[p->queries[q].root].expr))
+            by_text[p->by_text_n++] = q;
+    if (p->by_text_n > 1)
+        qsort_r(by_text, p->by_text_n, sizeof *by_text, by_text_then_strictness, (void *)(uintptr_t)p->queries);
     p->groups = groups;
     p->groups_n = groups_n;
     p->by_text = by_text;
@@ -105,7 +125,7 @@ int64_t plan_widest_window_ms(const struct plan *p)
 
 uint32_t plan_query_by_text(const struct plan *p, struct str text)
 {
-    uint32_t low = 0, high = p->queries_n;
+    uint32_t low = 0, high = p->by_text_n;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (str_cmp(p->queries[p->by_text[middle]].text, text) < 0)
@@ -113,6 +133,6 @@ uint32_t plan_query_by_text(const struct plan *p, struct str text)
         else
             high = middle;
     }
-    bool found = low < p->queries_n && str_eq(p->queries[p->by_text[low]].text, text);
+    bool found = low < p->by_text_n && str_eq(p->queries[p->by_text[low]].text, text);
     return found ? p->by_text[low] : PLAN_NONE;
 }

@@ -179,6 +179,7 @@ struct plan {
     uint64_t sketch_seed;
     struct plan_solver solver;
     const uint32_t *by_text; /* query ids by text, strictest accuracy first: derived with the groups */
+    uint32_t by_text_n;      /* those whose tree is the same at every request */
     struct arena *arena;     /* owns everything above */
     struct parsed *parsed;   /* trees whose regexes are freed with the plan */
     size_t parsed_n, parsed_cap;
@@ -201,9 +202,12 @@ enum plan_op plan_op_by_name(struct str name);
 enum plan_out plan_op_out(enum plan_op op);
 /* Bytes a view's refresh needs from raw: the widest refresh window of the plan; 0 without views. */
 int64_t plan_widest_window_ms(const struct plan *p);
-/* Derive what is never stored: groups, groups_n, by_text. Call it once, on a plan that is otherwise complete. */
+/* Derive what is never stored: groups, groups_n, by_text, by_text_n. Call it once, on a plan that is otherwise
+ * complete. */
 int plan_groups(struct plan *p, struct err *e);
-/* The query of this canonical text, or PLAN_NONE. Strictest accuracy when several have it. After plan_groups. */
+/* The query of this canonical text, or PLAN_NONE. Strictest accuracy when several have it. After plan_groups.
+ * A query with @ start(), @ end(), step() or range() is never found: what it computes is another tree at each request.
+ */
 uint32_t plan_query_by_text(const struct plan *p, struct str text);
 /* What view `v` computes, as its identity sees it. Borrows from the plan. */
 struct view_definition plan_view_definition(const struct plan *p, uint32_t v);

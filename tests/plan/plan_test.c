@@ -111,25 +111,48 @@ START_TEST(groups_by_refresh_window)
 }
 END_TEST
 
+static void expect_query(const struct plan *p, const char *text, uint32_t query)
+{
+    ck_assert_msg(plan_query_by_text(p, str_of(text)) == query, "%s", text);
+}
+
 START_TEST(lookup_by_text_takes_the_strictest)
 {
-    struct plan_query queries[] = {{.text = STR("b"), .target = {ACCURACY_RANK, 0.05, 0.01}},
-                                   {.text = STR("b"), .target = {ACCURACY_RANK, 0.01, 0.01}},
-                                   {.text = STR("a"), .target = {ACCURACY_RANK, 0.01, 0.01}},
-                                   {.text = STR("a"), .target = {ACCURACY_EXACT, 0, 0}},
-                                   {.text = STR("c"), .target = {ACCURACY_EXACT, 0, 0}}};
+    static const struct {
+        const char *text;
+        struct accuracy target;
+    } wanted[] = {{"b", {ACCURACY_RANK, 0.05, 0.01}},
+                  {"b", {ACCURACY_RANK, 0.01, 0.01}},
+                  {"a", {ACCURACY_RANK, 0.01, 0.01}},
+                  {"a", {ACCURACY_EXACT, 0, 0}},
+                  {"c + 1", {ACCURACY_EXACT, 0, 0}},
+                  {"1 - c @ end()", {ACCURACY_EXACT, 0, 0}},
+                  {"rate(c[5 * step()])", {ACCURACY_EXACT, 0, 0}},
+                  {"c offset (2 * 30s)", {ACCURACY_EXACT, 0, 0}}};
+    enum { N = sizeof wanted / sizeof wanted[0] };
+    struct plan_node nodes[N] = {0};
+    struct plan_query queries[N] = {0};
     struct plan *p = plan_new();
     struct err e;
     ck_assert_int_eq(plan_groups(p, &e), 0);
-    ck_assert_uint_eq(plan_query_by_text(p, STR("a")), PLAN_NONE);
+    expect_query(p, "a", PLAN_NONE);
+    for (uint32_t i = 0; i < N; i++) {
+        ck_assert_int_eq(plan_add_expr(p, str_of(wanted[i].text), &nodes[i].expr, &nodes[i].expr_text, &e), 0);
+        queries[i] = (struct plan_query){.root = i, .text = nodes[i].expr_text, .target = wanted[i].target};
+    }
+    p->nodes = nodes;
     p->queries = queries;
-    p->queries_n = 5;
+    p->nodes_n = p->queries_n = N;
     ck_assert_int_eq(plan_groups(p, &e), 0);
-    ck_assert_uint_eq(plan_query_by_text(p, STR("a")), 3);
-    ck_assert_uint_eq(plan_query_by_text(p, STR("b")), 1);
-    ck_assert_uint_eq(plan_query_by_text(p, STR("c")), 4);
-    ck_assert_uint_eq(plan_query_by_text(p, STR("bb")), PLAN_NONE);
-    ck_assert_uint_eq(plan_query_by_text(p, STR("")), PLAN_NONE);
+    expect_query(p, "a", 3);
+    expect_query(p, "b", 1);
+    expect_query(p, "c + 1", 4);
+    expect_query(p, "bb", PLAN_NONE);
+    expect_query(p, "", PLAN_NONE);
+    /* What depends on the request's own times would be answered with another request's tree. */
+    ck_assert_uint_eq(plan_query_by_text(p, nodes[5].expr_text), PLAN_NONE);
+    ck_assert_uint_eq(plan_query_by_text(p, nodes[6].expr_text), PLAN_NONE);
+    ck_assert_uint_eq(plan_query_by_text(p, nodes[7].expr_text), 7);
     plan_free(p);
 }
 END_TEST
