@@ -160,7 +160,7 @@ int ddhead_read(struct ddhead *h, const uint8_t *bytes, size_t size, const char 
     return SKETCH_OK;
 }
 
-static struct ddstore_cursor *head_store(struct ddhead *h, bool negative)
+static const struct ddstore_cursor *head_store(const struct ddhead *h, bool negative)
 {
     if (negative)
         return h->has_negative ? &h->negative : NULL;
@@ -199,21 +199,19 @@ static void lower(struct ddstore *s, int32_t *low, int32_t index, uint8_t share)
     s->low_share = share;
 }
 
-/* All heads' bins of one sign into the tally and the extremes' shares into s; false when the spread is too wide. */
+/* All heads' bins of one sign into the tally, and into s the lowest one's share; false when the spread is too wide. */
 static bool unite_narrow(struct ddstore *s, const struct ddhead *heads, uint32_t k, bool negative, struct ddtally *t)
 {
     int32_t low = INT32_MAX;
     for (uint32_t i = 0; i < k; i++) {
-        struct ddhead h = heads[i];
-        struct ddstore_cursor *c = head_store(&h, negative);
-        if (!c)
+        const struct ddstore_cursor *store = head_store(&heads[i], negative);
+        if (!store)
             continue;
-        int32_t index = 0;
-        uint64_t n;
-        while (ddstore_next(c, &index, &n))
-            if (!ddtally_add(t, index, n))
-                return false;
-        lower(s, &low, index, c->low_share);
+        struct ddstore_cursor c = *store;
+        int64_t lowest = ddstore_tally(&c, t);
+        if (lowest == INT64_MIN)
+            return false;
+        lower(s, &low, (int32_t)lowest, c.low_share);
     }
     return true;
 }
@@ -223,10 +221,12 @@ static uint64_t entries_count(const struct ddhead *heads, uint32_t k, bool negat
 {
     uint64_t entries = 0, n;
     for (uint32_t i = 0; i < k; i++) {
-        struct ddhead h = heads[i];
-        struct ddstore_cursor *c = head_store(&h, negative);
+        const struct ddstore_cursor *store = head_store(&heads[i], negative);
+        if (!store)
+            continue;
+        struct ddstore_cursor c = *store;
         int32_t index, last = INT32_MIN;
-        while (c && ddstore_next(c, &index, &n)) {
+        while (ddstore_next(&c, &index, &n)) {
             entries += index != last;
             last = index;
         }
@@ -241,13 +241,13 @@ static void unite_wide(struct ddstore *s, const struct ddhead *heads, uint32_t k
     int32_t low = INT32_MAX;
     uint32_t entries = 0;
     for (uint32_t i = 0; i < k; i++) {
-        struct ddhead h = heads[i];
-        struct ddstore_cursor *c = head_store(&h, negative);
-        if (!c)
+        const struct ddstore_cursor *store = head_store(&heads[i], negative);
+        if (!store)
             continue;
+        struct ddstore_cursor c = *store;
         int32_t index = 0, last = INT32_MIN;
         uint64_t n;
-        while (ddstore_next(c, &index, &n)) {
+        while (ddstore_next(&c, &index, &n)) {
             if (index == last) {
                 counts[entries - 1] += n;
                 continue;
@@ -257,7 +257,7 @@ static void unite_wide(struct ddstore *s, const struct ddhead *heads, uint32_t k
             keys[entries] = ddsort_key(index, entries);
             entries++;
         }
-        lower(s, &low, index, c->low_share);
+        lower(s, &low, index, c.low_share);
     }
     order_sort(keys, entries, tmp);
     ddsort_bins(keys, entries, counts, s);
@@ -269,8 +269,7 @@ static void unite(struct ddstore *s, const struct ddhead *heads, uint32_t k, boo
     struct ddtally t = {.window = window, .top = INT32_MIN};
     *s = (struct ddstore){0};
     for (uint32_t i = 0; i < k; i++) {
-        struct ddhead h = heads[i];
-        struct ddstore_cursor *c = head_store(&h, negative);
+        const struct ddstore_cursor *c = head_store(&heads[i], negative);
         if (!c)
             continue;
         if (c->index > t.top) {
@@ -296,8 +295,8 @@ static void unite(struct ddstore *s, const struct ddhead *heads, uint32_t k, boo
 
 size_t ddcontent_sum_scratch(uint64_t held, uint32_t k)
 {
-    return carve_size(k * sizeof(struct ddhead)) + carve_size(DDCONTENT_WINDOW * sizeof(uint64_t)) +
-           carve_size((held + 2 * DDCONTENT_WINDOW + 2) * sizeof(struct ddstore_bin)) + 3 * carve_size(held * 8);
+    return carve_size(k * sizeof(struct ddhead)) + carve_size(DDTALLY_WINDOW * sizeof(uint64_t)) +
+           carve_size((held + 2 * DDTALLY_WINDOW + 2) * sizeof(struct ddstore_bin)) + 3 * carve_size(held * 8);
 }
 
 int ddcontent_sum(struct ddcontent *c, const struct state_ref *src, uint32_t k, const struct sketch_params *params,
@@ -306,7 +305,7 @@ int ddcontent_sum(struct ddcontent *c, const struct state_ref *src, uint32_t k, 
     uint8_t *rest = scratch;
     const char *reason;
     struct ddhead *heads = carve(&rest, k * sizeof *heads);
-    uint64_t *window = carve(&rest, DDCONTENT_WINDOW * sizeof *window);
+    uint64_t *window = carve(&rest, DDTALLY_WINDOW * sizeof *window);
     *c = (struct ddcontent){0};
     for (uint32_t i = 0; i < k; i++) {
         int rc = ddhead_read(&heads[i], src[i].bytes, src[i].size, &reason);

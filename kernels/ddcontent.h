@@ -8,16 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "kernels/ddstore.h"
 #include "kernels/order.h"
 #include "kernels/sketch.h"
 
-enum {
-    DDCONTENT_HEAD_MAX = 2 + 8 + 10 + 10 + 1 + 10, /* bytes before the stores */
-    DDCONTENT_WINDOW = 8192                        /* bins that are counted in place; a wider spread is sorted */
-};
+enum { DDCONTENT_HEAD_MAX = 2 + 8 + 10 + 10 + 1 + 10 }; /* bytes before the stores */
 #define DDCONTENT_N_END (UINT64_C(1) << 48)
 
 struct ddcontent {
@@ -52,25 +48,6 @@ size_t ddcontent_sum_scratch(uint64_t held, uint32_t k);
 int ddcontent_sum(struct ddcontent *c, const struct state_ref *src, uint32_t k, const struct sketch_params *params,
                   void *scratch);
 
-/* Counting bins in place. */
-struct ddtally {
-    uint64_t *window; /* samples of bin top - i at i, i < cleared; room for DDCONTENT_WINDOW */
-    uint32_t cleared;
-    int32_t top;
-};
-/* Adds n samples to a bin <= top, or false: too far below the top. */
-static inline bool ddtally_add(struct ddtally *t, int32_t index, uint64_t n)
-{
-    uint64_t at = (uint64_t)((int64_t)t->top - index);
-    if (at >= DDCONTENT_WINDOW)
-        return false;
-    while (at >= t->cleared) {
-        memset(t->window + t->cleared, 0, 256 * sizeof *t->window);
-        t->cleared += 256;
-    }
-    t->window[at] += n;
-    return true;
-}
 /* Appends the tally's bins to s. */
 void ddtally_bins(const struct ddtally *t, struct ddstore *s);
 

@@ -21,6 +21,7 @@
  */
 #include "kernels/ddcontent.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "kernels/bits.h"
@@ -52,50 +53,85 @@ static size_t ddsketch_size_bound(const struct sketch_params *params, uint64_t n
 
 static size_t ddsketch_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k)
 {
-    if (k == 0) /* keys, the sort's other half, bins, the window */
+    if (k == 0) /* keys, the sort's other half, bins, a window for each sign */
         return 2 * carve_size(n * 8) + carve_size(n * sizeof(struct ddstore_bin)) +
-               carve_size(DDCONTENT_WINDOW * sizeof(uint64_t));
+               2 * carve_size(DDTALLY_WINDOW * sizeof(uint64_t));
     uint64_t held = (uint64_t)k * ddcontent_bins_most(params);
     return ddcontent_sum_scratch(held < n ? held : n, k);
 }
 
-/* The indices of one sign while samples are read. */
+/* The samples of one sign: their magnitudes' extremes, found before anything is counted. */
 struct reading {
-    uint64_t *keys;
     uint32_t n;
+    double greatest, least;
     int32_t top, low;
-    uint8_t top_share, low_share;
+    struct ddtally tally;
+    uint64_t *keys; /* NULL: counted in the tally */
+    uint32_t keys_n;
 };
 
-static inline void reading_add(struct reading *r, uint64_t *at, int32_t index, uint8_t share)
+static int32_t index_of(const struct gamma_map *map, double x)
 {
-    *at = ddsort_key(index, 0);
-    if (r->n == 0 || index > r->top || (index == r->top && share > r->top_share)) {
-        r->top = index;
-        r->top_share = share;
-    }
-    if (r->n == 0 || index < r->low || (index == r->low && share < r->low_share)) {
-        r->low = index;
-        r->low_share = share;
-    }
-    r->n++;
+    double log;
+    gamma_logs(map, &x, 1, &log);
+    return gamma_index(map, x, log);
 }
 
-static void reading_finish(const struct reading *r, struct ddstore *s, struct ddstore_bin *bins, uint64_t *window,
-                           uint64_t *tmp)
+/* Decides how the sign is counted. Few samples are sorted, and so is a spread too wide for the window. */
+static void reading_begin(struct reading *r, const struct gamma_map *map, uint64_t *keys, uint64_t *window)
 {
-    *s = (struct ddstore){.bins = bins, .top_share = r->top_share, .low_share = r->low_share};
     if (r->n == 0)
         return;
-    if ((int64_t)r->top - r->low < DDCONTENT_WINDOW && r->n > 24) {
-        struct ddtally t = {.window = window, .top = r->top};
-        for (uint32_t i = 0; i < r->n; i++)
-            ddtally_add(&t, ddsort_index(r->keys[i]), 1);
-        ddtally_bins(&t, s);
+    r->top = index_of(map, r->greatest);
+    r->low = index_of(map, r->least);
+    r->tally = (struct ddtally){.window = window, .top = r->top};
+    r->keys = r->n <= 24 || (int64_t)r->top - r->low >= DDTALLY_WINDOW ? keys : NULL;
+}
+
+static inline void reading_add(struct reading *r, int32_t index)
+{
+    if (r->keys)
+        r->keys[r->keys_n++] = ddsort_key(index, 0);
+    else
+        ddtally_add(&r->tally, index, 1);
+}
+
+static void reading_finish(const struct reading *r, const struct gamma_map *map, struct ddstore *s,
+                           struct ddstore_bin *bins, uint64_t *tmp)
+{
+    *s = (struct ddstore){.bins = bins};
+    if (r->n == 0)
+        return;
+    s->top_share = gamma_share(map, r->greatest, r->top);
+    s->low_share = gamma_share(map, r->least, r->low);
+    if (!r->keys) {
+        ddtally_bins(&r->tally, s);
         return;
     }
-    order_sort(r->keys, r->n, tmp);
-    ddsort_bins(r->keys, r->n, NULL, s);
+    order_sort(r->keys, r->keys_n, tmp);
+    ddsort_bins(r->keys, r->keys_n, NULL, s);
+}
+
+/* Counts and extremes of both signs. */
+static void scan(const double *values, uint32_t n, struct ddcontent *c, struct reading *positive,
+                 struct reading *negative)
+{
+    positive->least = negative->least = INFINITY;
+    for (uint32_t i = 0; i < n; i++) {
+        double x = values[i], magnitude = fabs(x);
+        if (!(magnitude <= DBL_MAX)) {
+            c->nonfinite_n++;
+            continue;
+        }
+        if (x == 0) {
+            c->zero_n++;
+            continue;
+        }
+        struct reading *r = x > 0 ? positive : negative;
+        r->n++;
+        r->greatest = magnitude > r->greatest ? magnitude : r->greatest;
+        r->least = magnitude < r->least ? magnitude : r->least;
+    }
 }
 
 static int ddsketch_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
@@ -107,35 +143,26 @@ static int ddsketch_build(uint8_t *dst, size_t cap, size_t *ret_size, const stru
     uint8_t *rest = scratch;
     uint64_t *keys = carve(&rest, (uint64_t)n * 8), *tmp = carve(&rest, (uint64_t)n * 8);
     struct ddstore_bin *bins = carve(&rest, n * sizeof *bins);
-    uint64_t *window = carve(&rest, DDCONTENT_WINDOW * sizeof *window);
+    uint64_t *window = carve(&rest, DDTALLY_WINDOW * sizeof *window);
+    uint64_t *other_window = carve(&rest, DDTALLY_WINDOW * sizeof *window);
     struct gamma_map map;
     gamma_init(&map, params->alpha);
     struct ddcontent c = {0};
     struct reading positive = {0}, negative = {0};
+    scan(values, n, &c, &positive, &negative);
+    reading_begin(&positive, &map, keys, window);
+    reading_begin(&negative, &map, keys + positive.n, other_window);
     double logs[GAMMA_BATCH];
     for (uint32_t done = 0; done < n; done += GAMMA_BATCH) {
         uint32_t part = n - done < GAMMA_BATCH ? n - done : GAMMA_BATCH;
-        gamma_logs(&map, values + done, part, logs);
-        for (uint32_t i = 0; i < part; i++) {
-            double x = values[done + i];
-            uint8_t share;
-            if (!bits_is_finite(x)) {
-                c.nonfinite_n++;
-            } else if (x == 0) {
-                c.zero_n++;
-            } else if (x > 0) { /* positive keys from the front, negative ones from the back */
-                int32_t index = gamma_index(&map, x, logs[i], &share);
-                reading_add(&positive, keys + positive.n, index, share);
-            } else {
-                int32_t index = gamma_index(&map, x, logs[i], &share);
-                reading_add(&negative, keys + (n - 1 - negative.n), index, share);
-            }
-        }
+        const double *x = values + done;
+        gamma_logs(&map, x, part, logs);
+        for (uint32_t i = 0; i < part; i++)
+            if (x[i] != 0 && bits_is_finite(x[i]))
+                reading_add(x[i] > 0 ? &positive : &negative, gamma_index(&map, x[i], logs[i]));
     }
-    positive.keys = keys;
-    negative.keys = keys + (n - negative.n);
-    reading_finish(&positive, &c.positive, bins, window, tmp);
-    reading_finish(&negative, &c.negative, bins + c.positive.bins_n, window, tmp);
+    reading_finish(&positive, &map, &c.positive, bins, tmp);
+    reading_finish(&negative, &map, &c.negative, bins + c.positive.bins_n, tmp);
     return ddcontent_write(dst, cap, ret_size, &c, params);
 }
 

@@ -169,3 +169,84 @@ bool ddstore_next(struct ddstore_cursor *c, int32_t *ret_index, uint64_t *ret_n)
     *ret_index = (int32_t)c->index;
     return !c->failed;
 }
+
+/* Form 1 in one loop: nearly all steps are one byte. */
+static int64_t tally_steps(struct ddstore_cursor *c, struct ddtally *t)
+{
+    const uint8_t *p = c->p, *end = c->end;
+    uint64_t at = (uint64_t)(t->top - c->index);
+    if (!ddtally_reach(t, at))
+        return INT64_MIN;
+    t->window[at]++;
+    while (p < end) {
+        uint64_t step = *p++;
+        if (step >= 128) {
+            p = bits_get_varint(p - 1, end, &step);
+            if (!p || step > DDTALLY_WINDOW)
+                return INT64_MIN;
+        }
+        at += step;
+        if (at >= t->cleared && !ddtally_reach(t, at))
+            return INT64_MIN;
+        t->window[at]++;
+    }
+    return t->top - (int64_t)at;
+}
+
+/* Form 3 in one loop, which compilers turn into vector code. */
+static int64_t tally_bytes(struct ddstore_cursor *c, struct ddtally *t)
+{
+    size_t n = (size_t)(c->end - c->p);
+    uint64_t at = (uint64_t)(t->top - c->index);
+    if (n == 0 || !ddtally_reach(t, at + n - 1))
+        return INT64_MIN;
+    for (size_t i = 0; i < n; i++)
+        t->window[at + i] += c->p[i];
+    return t->top - (int64_t)(at + n - 1);
+}
+
+/* Form 2 in one loop. */
+static int64_t tally_counted(struct ddstore_cursor *c, struct ddtally *t)
+{
+    const uint8_t *p = c->p, *end = c->end;
+    uint64_t at = (uint64_t)(t->top - c->index), step_more = 0; /* 0 for the first bin, then 1 */
+    while (p < end) {
+        uint64_t entry = *p++, more = 0, n = 1;
+        if (entry >= 128) {
+            p = bits_get_varint(p - 1, end, &entry);
+            if (!p)
+                return INT64_MIN;
+        }
+        if (entry & 1) {
+            p = bits_get_varint(p, end, &more);
+            if (!p)
+                return INT64_MIN;
+            n = more + 2;
+        }
+        at += step_more ? (entry >> 1) + step_more : 0;
+        step_more = 1;
+        if (at >= t->cleared && !ddtally_reach(t, at))
+            return INT64_MIN;
+        t->window[at] += n;
+    }
+    return step_more ? t->top - (int64_t)at : INT64_MIN;
+}
+
+int64_t ddstore_tally(struct ddstore_cursor *c, struct ddtally *t)
+{
+    int64_t low = INT64_MIN;
+    int32_t index;
+    uint64_t n;
+    if (c->failed || c->index > t->top)
+        return INT64_MIN;
+    if (c->form == DDSTORE_STEPS)
+        return tally_steps(c, t);
+    if (c->form == DDSTORE_COUNTED)
+        return tally_counted(c, t);
+    if (c->form == DDSTORE_BYTES)
+        return tally_bytes(c, t);
+    for (; ddstore_next(c, &index, &n); low = index)
+        if (!ddtally_add(t, index, n))
+            return INT64_MIN;
+    return c->failed ? INT64_MIN : low;
+}

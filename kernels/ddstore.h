@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { DDSTORE_NONE = 0, DDSTORE_STEPS, DDSTORE_COUNTED, DDSTORE_BYTES, DDSTORE_WORDS, DDSTORE_LONGS, DDSTORE_END };
 
@@ -54,5 +55,35 @@ struct ddstore_cursor {
 void ddstore_open(struct ddstore_cursor *c, const uint8_t *bytes, size_t size, int form);
 /* The next entry: an index and its samples. Form 1 gives one entry a sample, so an index may come again. */
 bool ddstore_next(struct ddstore_cursor *c, int32_t *ret_index, uint64_t *ret_n);
+
+/* Counting bins in place. */
+struct ddtally {
+    uint64_t *window; /* samples of bin top - i at i, i < cleared; room for DDTALLY_WINDOW */
+    uint32_t cleared;
+    int32_t top;
+};
+enum { DDTALLY_WINDOW = 8192, DDTALLY_CLEAR = 256 };
+
+/* Clears the window up to bin `at` places below the top; false if that is outside. */
+static inline bool ddtally_reach(struct ddtally *t, uint64_t at)
+{
+    if (at >= DDTALLY_WINDOW)
+        return false;
+    for (; at >= t->cleared; t->cleared += DDTALLY_CLEAR)
+        memset(t->window + t->cleared, 0, DDTALLY_CLEAR * sizeof *t->window);
+    return true;
+}
+/* Adds n samples to a bin <= top, or false: too far below the top. */
+static inline bool ddtally_add(struct ddtally *t, int32_t index, uint64_t n)
+{
+    uint64_t at = (uint64_t)((int64_t)t->top - index);
+    if (at >= t->cleared && !ddtally_reach(t, at))
+        return false;
+    t->window[at] += n;
+    return true;
+}
+/* Adds the rest of a store whose top is <= the tally's. Returns its lowest index, or INT64_MIN when a bin lies outside
+ * the window or the bytes are malformed; what is in the tally is worthless then. */
+int64_t ddstore_tally(struct ddstore_cursor *c, struct ddtally *t);
 
 #endif

@@ -1,6 +1,5 @@
 #include "kernels/gamma.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "kernels/bits.h"
@@ -156,22 +155,28 @@ void gamma_logs(const struct gamma_map *map, const double *x, size_t n, double *
     }
 }
 
-int32_t gamma_index(const struct gamma_map *map, double x, double log, uint8_t *ret_share)
+/* The logarithm of any |x| > 0. */
+static double log_of(const struct gamma_map *map, double x)
 {
-    if (fabs(x) < DBL_MIN) {
-        double scaled = x * 0x1p54;
-        gamma_logs(map, &scaled, 1, &log);
-        log -= 54 * map->per_octave;
-    }
-    const double round = 6755399441055744.0; /* 1.5 * 2^52: adding it leaves an integer */
-    double nearest = (log + round) - round, index;
+    double log, normal = fabs(x) < DBL_MIN ? x * 0x1p54 : x;
+    gamma_logs(map, &normal, 1, &log);
+    return fabs(x) < DBL_MIN ? log - 54 * map->per_octave : log;
+}
+
+int32_t gamma_index_slow(const struct gamma_map *map, double x, double log)
+{
+    if (fabs(x) < DBL_MIN)
+        log = log_of(map, x);
+    double nearest = floor(log + 0.5);
     if (fabs(log - nearest) > map->slack)
-        index = nearest > log ? nearest - 1 : nearest;
-    else
-        index = reaches(x, edge(map, (int32_t)nearest)) ? nearest : nearest - 1;
-    double share = (log - index) * 256;
-    *ret_share = share < 0 ? 0 : share > 255 ? 255 : (uint8_t)share;
-    return (int32_t)index;
+        return (int32_t)nearest - (log < nearest);
+    return (int32_t)nearest - !reaches(x, edge(map, (int32_t)nearest));
+}
+
+uint8_t gamma_share(const struct gamma_map *map, double x, int32_t index)
+{
+    double share = (log_of(map, x) - index) * 256;
+    return share < 0 ? 0 : share > 255 ? 255 : (uint8_t)share;
 }
 
 double gamma_representative(const struct gamma_map *map, int32_t index)

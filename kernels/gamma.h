@@ -11,6 +11,7 @@
 #ifndef KERNELS_GAMMA_H
 #define KERNELS_GAMMA_H
 
+#include <float.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,9 +36,21 @@ void gamma_init(struct gamma_map *map, double alpha);
 /* Logarithms to base gamma of the magnitudes of x[0..n), n <= GAMMA_BATCH, within map->slack; anything for zeros,
  * subnormal numbers, infinities and NaNs. */
 void gamma_logs(const struct gamma_map *map, const double *x, size_t n, double *ret_logs);
-/* The bucket of |x|, x finite and not 0. `log` is its entry of gamma_logs. *ret_share = how far up the bucket in
- * 1/256 of it, on the logarithmic scale. */
-int32_t gamma_index(const struct gamma_map *map, double x, double log, uint8_t *ret_share);
+/* The bucket of |x|, x finite and not 0, when `log`, its entry of gamma_logs, does not decide: close to an edge, or x
+ * subnormal. */
+int32_t gamma_index_slow(const struct gamma_map *map, double x, double log);
+/* How far up its bucket |x| lies, in 1/256 of it on the logarithmic scale. */
+uint8_t gamma_share(const struct gamma_map *map, double x, int32_t index);
+
+/* The bucket of |x|, x finite and not 0; `log` is its entry of gamma_logs. */
+static inline int32_t gamma_index(const struct gamma_map *map, double x, double log)
+{
+    const double round = 6755399441055744.0; /* 1.5 * 2^52: adding it leaves an integer */
+    double nearest = (log + round) - round, off = log - nearest;
+    if (__builtin_expect(__builtin_fabs(off) > map->slack && __builtin_fabs(x) >= DBL_MIN, 1))
+        return (int32_t)nearest - (off < 0);
+    return gamma_index_slow(map, x, log);
+}
 
 /* gamma^index (1 + alpha), DBL_MAX where it overflows. */
 double gamma_representative(const struct gamma_map *map, int32_t index);

@@ -37,20 +37,18 @@ static void sort_few(uint64_t *v, size_t n)
     }
 }
 
-/* Two runs of n each: the smaller n leave from the front, the larger n from the back; neither side can run out. */
-static void merge_equal(uint64_t *restrict dst, const uint64_t *a, const uint64_t *b, size_t n)
+/* Two runs of n each: the smaller n leave from the front, the larger n from the back; neither side can run out. Of i
+ * placed, `front` came from a's front and `back` from a's back, the others from b. */
+static void merge_equal(uint64_t *restrict dst, const uint64_t *restrict a, const uint64_t *restrict b, size_t n)
 {
-    const uint64_t *a_last = a + n - 1, *b_last = b + n - 1;
-    uint64_t *last = dst + 2 * n - 1;
+    size_t front = 0, back = 0, last = n - 1;
     for (size_t i = 0; i < n; i++) {
-        size_t from_a = *a <= *b;
-        *dst++ = from_a ? *a : *b;
-        a += from_a;
-        b += 1 - from_a;
-        size_t last_a = *a_last > *b_last;
-        *last-- = last_a ? *a_last : *b_last;
-        a_last -= last_a;
-        b_last -= 1 - last_a;
+        uint64_t x = a[front], y = b[i - front];
+        dst[i] = x <= y ? x : y;
+        front += x <= y;
+        uint64_t z = a[last - back], w = b[last - (i - back)];
+        dst[2 * n - 1 - i] = z > w ? z : w;
+        back += z > w;
     }
 }
 

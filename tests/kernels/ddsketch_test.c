@@ -14,9 +14,8 @@ static struct sketch_params accuracy(double alpha)
 static int32_t index_of(const struct gamma_map *map, double x)
 {
     double log;
-    uint8_t share;
     gamma_logs(map, &x, 1, &log);
-    return gamma_index(map, x, log, &share);
+    return gamma_index(map, x, log);
 }
 
 /* The index against logarithms in extended precision, away from the edges; at the edges: 1 opens bucket 0, the value
