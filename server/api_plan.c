@@ -1,0 +1,92 @@
+/* /api/v1/plan: the plan in force, as JSON, text or a graph. /api/v1/views: what each of its views holds. */
+#include "base/float_text.h"
+#include "plan/explain.h"
+#include "plan/file.h"
+#include "server/api.h"
+#include "server/json.h"
+#include "server/server_internal.h"
+
+static const struct plan *plan_of(struct server *s, struct http_response *r)
+{
+    if (!s->executor.plan)
+        http_error_json_as(
+            r, 404, "not_found",
+            "this server has no plan: every query is answered from raw samples. Start it with --workload");
+    return s->executor.plan;
+}
+
+void api_plan(struct server *s, struct http_request *q, struct http_response *r)
+{
+    const struct plan *plan = plan_of(s, r);
+    struct str format = http_param(q, "format");
+    if (!plan)
+        return;
+    if (str_eq(format, STR("text")) || str_eq(format, STR("dot"))) {
+        r->content_type = "text/plain; charset=utf-8";
+        if (str_eq(format, STR("text")))
+            plan_explain(plan, &r->body);
+        else
+            plan_dot(plan, &r->body);
+        return;
+    }
+    if (format.n && !str_eq(format, STR("json"))) {
+        struct err e;
+        err_set(&e, ERR_BAD_DATA, "invalid parameter \"format\": it is json, text or dot");
+        http_error_json(r, &e);
+        return;
+    }
+    json_begin(&r->body);
+    plan_write(plan, &r->body);
+    json_end(&r->body, NULL);
+}
+
+static void add_time(struct strbuf *b, const char *key, int64_t ms)
+{
+    json_key(b, key);
+    if (ms == INT64_MIN || ms == INT64_MAX)
+        strbuf_add_z(b, "null");
+    else
+        strbuf_add_time_ms(b, ms);
+}
+
+static void add_view(struct server *s, const struct plan *plan, uint32_t id, struct strbuf *b)
+{
+    const struct plan_view *v = &plan->views[id];
+    const char *when = v->when == WHEN_INGESTION ? "ingestion" : v->when == WHEN_QUERY_KEPT ? "query, kept" : "query";
+    strbuf_printf(b, "{\"view\":%u,\"identity\":\"", id);
+    for (int i = 0; i < IDENTITY_BYTES; i++)
+        strbuf_printf(b, "%02x", v->identity[i]);
+    strbuf_add_z(b, "\",");
+    json_key_text(b, "family", family_get(v->family)->name);
+    strbuf_add_char(b, ',');
+    json_key_text(b, "when", when);
+    strbuf_printf(b, ",\"widthMs\":%lld,\"phaseMs\":%lld,\"panesPerWindow\":%u,\"retentionMs\":%lld",
+                  (long long)v->panes.step_ms, (long long)v->panes.phase_ms, v->panes_n, (long long)v->retention_ms);
+    if (v->when == WHEN_INGESTION) {
+        struct ingest_view_status status;
+        int64_t watermark_ms = ingest_watermark(s->ingest);
+        ingest_view_status(s->ingest, id, &status);
+        strbuf_printf(b, ",\"storeView\":%u,", status.store_view);
+        add_time(b, "completeFrom", status.complete_from_ms);
+        strbuf_add_char(b, ',');
+        add_time(b, "sealedTo", status.sealed_to_ms);
+        strbuf_add_char(b, ',');
+        add_time(b, "watermark", watermark_ms);
+        strbuf_printf(b, ",\"earlyWindows\":%u,\"dirtySeries\":%u", status.early_windows, status.dirty_series);
+    }
+    strbuf_add_char(b, '}');
+}
+
+void api_views(struct server *s, struct http_request *q, struct http_response *r)
+{
+    const struct plan *plan = s->executor.plan;
+    json_begin(&r->body);
+    strbuf_add_char(&r->body, '[');
+    for (uint32_t i = 0; plan && i < plan->views_n; i++) {
+        if (i)
+            strbuf_add_char(&r->body, ',');
+        add_view(s, plan, i, &r->body);
+    }
+    strbuf_add_char(&r->body, ']');
+    json_end(&r->body, NULL);
+}

@@ -1,0 +1,38 @@
+/* What handlers see of the server. */
+#ifndef SERVER_SERVER_INTERNAL_H
+#define SERVER_SERVER_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "executor/query.h"
+#include "server/gate.h"
+#include "server/http_daemon.h"
+#include "server/maintenance.h"
+#include "server/server.h"
+
+struct server_loop; /* server.c: libuv's handles */
+
+struct server {
+    struct server_options options;
+    struct store *store;
+    struct ingest *ingest;
+    struct executor executor;
+    struct gate queries;
+    struct maintenance *maintenance; /* NULL in tests of handlers: nothing to wake */
+    struct http_daemon *http;
+    struct server_loop *loop;
+    int64_t start_ms;    /* wall clock */
+    int64_t series_base; /* series known when the server began, less those counted as created until then */
+    char address[128];
+};
+
+static inline int64_t server_now_ms(const struct server *s)
+{
+    return wall_clock_now_ms(s->options.clock);
+}
+
+/* Series known now: what the log brought back, and those created since (metrics.c). */
+void server_series_start(struct server *s, uint64_t series_n);
+uint64_t server_series_n(const struct server *s);
+
+#endif
