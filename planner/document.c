@@ -29,7 +29,8 @@ struct document_problem {
     char *message; /* owned */
 };
 
-static void problem_va(struct document *d, uint32_t line, uint32_t column, const char *format, va_list args)
+__attribute__((format(printf, 4, 0))) static void problem_va(struct document *d, uint32_t line, uint32_t column,
+                                                             const char *format, va_list args)
 {
     uint32_t number = d->found_n++;
     if (number >= PROBLEMS_MAX)

@@ -214,6 +214,7 @@ static int emit_all(struct emitter *m, struct err *e)
     m->sources = ARENA_ARRAY(plan->arena, struct plan_source, p->sources_n);
     m->views = ARENA_ARRAY(plan->arena, struct plan_view, chains_used_n);
     m->queries = ARENA_ARRAY(plan->arena, struct plan_query, p->w->queries_n);
+    m->edges = arena_grow(plan->arena, m->edges, &m->edges_cap, 1, sizeof *m->edges); /* a place to stand, even empty */
     m->source_of = ARENA_ARRAY(p->arena, uint32_t, p->sources_n);
     m->chosen = arena_zalloc(p->arena, p->logical.nodes_n * sizeof *m->chosen);
     int rc = arena_check(plan->arena, "plan", e);
@@ -221,6 +222,7 @@ static int emit_all(struct emitter *m, struct err *e)
         rc = arena_check(p->arena, "planning", e);
     if (rc != 0)
         return rc;
+    plan->edges = m->edges;
     plan->sources = m->sources;
     plan->views = m->views;
     plan->queries = m->queries;
