@@ -19,8 +19,8 @@ static size_t note_key(const char *p, size_t n)
 }
 
 /* Each text once: of two places the later evaluated one is kept, as Prometheus does. */
-static void note_add(struct notes *n, struct str **list, uint32_t *list_n, size_t *cap, const char *format,
-                     va_list args)
+__attribute__((format(printf, 5, 0))) static void note_add(struct notes *n, struct str **list, uint32_t *list_n,
+                                                           size_t *cap, const char *format, va_list args)
 {
     char text[1024];
     int length = vsnprintf(text, sizeof text, format, args);
@@ -117,12 +117,22 @@ double *value_array_absent(struct eval *ev, uint32_t n)
     return v;
 }
 
+void labels_drop_metric(const struct labels *l, struct arena *a, struct labels *ret)
+{
+    static const struct str names[] = {{LABEL_NAME, 8}, {"__type__", 8}, {"__unit__", 8}};
+    struct labels from = *l;
+    if (labels_get(&from, names[1]).n || labels_get(&from, names[2]).n)
+        labels_drop(&from, names, 3, a, ret);
+    else
+        labels_drop_name(&from, a, ret);
+}
+
 void series_settle_name(struct eval *ev, struct vec_series *s)
 {
     if (!s->drop_name)
         return;
     struct labels without;
-    labels_drop_name(&s->labels, ev->arena, &without);
+    labels_drop_metric(&s->labels, ev->arena, &without);
     s->labels = without;
     s->drop_name = false;
 }
@@ -165,17 +175,21 @@ static uint64_t hash_of(const void *ctx, uint32_t i)
     return labels_hash(&c->series[i].labels, map_seed());
 }
 
-/* The points of `from` go into `into`. False when both have one at the same time. */
-static bool join_points(struct vec_series *into, const struct vec_series *from, uint32_t n)
+/* The points of `from` go into `into`, whose array may be another value's too: it gets a new one. */
+static int join_points(struct eval *ev, struct vec_series *into, const struct vec_series *from, uint32_t n,
+                       struct err *e)
 {
+    double *v = value_array(ev, n);
+    if (!v)
+        return arena_check(ev->arena, "query", e);
     for (uint32_t i = 0; i < n; i++) {
-        if (value_absent(from->v[i]))
-            continue;
-        if (!value_absent(into->v[i]))
-            return false;
-        into->v[i] = from->v[i];
+        if (!value_absent(from->v[i]) && !value_absent(into->v[i]))
+            return err_set(e, ERR_EXECUTION, "vector cannot contain metrics with the same labelset");
+        v[i] = value_absent(from->v[i]) ? into->v[i] : from->v[i];
     }
-    return true;
+    into->v = v;
+    into->drop_name |= from->drop_name;
+    return 0;
 }
 
 int value_merge_duplicates(struct eval *ev, struct value *v, const struct times *t, struct err *e)
@@ -191,8 +205,8 @@ int value_merge_duplicates(struct eval *ev, struct value *v, const struct times 
         if (before < 0) {
             v->series[kept] = v->series[i];
             map_add(&index, hash, kept++, hash_of, &c);
-        } else if (!join_points(&v->series[before], &v->series[i], t->n)) {
-            code = err_set(e, ERR_EXECUTION, "vector cannot contain metrics with the same labelset");
+        } else {
+            code = join_points(ev, &v->series[before], &v->series[i], t->n, e);
         }
         if (code == 0 && (i & 1023) == 1023)
             code = eval_check(ev, 0, e);

@@ -286,32 +286,42 @@ static double random_value(int kind)
 }
 
 static const char *const sliding[] = {
-    "rate(x[%dms])",
-    "increase(x[%dms])",
-    "delta(x[%dms])",
-    "irate(x[%dms])",
-    "sum_over_time(x[%dms])",
-    "avg_over_time(x[%dms])",
-    "count_over_time(x[%dms])",
-    "stddev_over_time(x[%dms])",
-    "min_over_time(x[%dms])",
-    "max_over_time(x[%dms])",
-    "ts_of_min_over_time(x[%dms])",
-    "ts_of_max_over_time(x[%dms])",
-    "changes(x[%dms])",
-    "resets(x[%dms])",
-    "quantile_over_time(0.3, x[%dms])",
-    "mad_over_time(x[%dms])",
-    "distinct_over_time(x[%dms])",
-    "entropy_over_time(x[%dms])",
-    "deriv(x[%dms])",
-    "last_over_time(x[%dms])",
-    "increase(x[%dms] anchored)",
-    "rate(x[%dms] smoothed)",
-    "changes(x[%dms] anchored)",
+    "rate(x[#])",
+    "increase(x[#])",
+    "delta(x[#])",
+    "irate(x[#])",
+    "sum_over_time(x[#])",
+    "avg_over_time(x[#])",
+    "count_over_time(x[#])",
+    "stddev_over_time(x[#])",
+    "min_over_time(x[#])",
+    "max_over_time(x[#])",
+    "ts_of_min_over_time(x[#])",
+    "ts_of_max_over_time(x[#])",
+    "changes(x[#])",
+    "resets(x[#])",
+    "quantile_over_time(0.3, x[#])",
+    "mad_over_time(x[#])",
+    "distinct_over_time(x[#])",
+    "entropy_over_time(x[#])",
+    "deriv(x[#])",
+    "last_over_time(x[#])",
+    "increase(x[#] anchored)",
+    "rate(x[#] smoothed)",
+    "changes(x[#] anchored)",
     "x",
     "x smoothed",
 };
+
+/* `#` stands for the range. */
+static void write_query(const char *form, int range_ms, char *ret, size_t cap)
+{
+    int head = (int)strcspn(form, "#");
+    if (form[head])
+        snprintf(ret, cap, "%.*s%dms%s", head, form, range_ms, form + head + 1);
+    else
+        snprintf(ret, cap, "%s", form);
+}
 
 static bool same_number(double a, double b)
 {
@@ -329,7 +339,7 @@ START_TEST(a_range_is_its_instants)
             fixture_add(&f, "x", t, random_unit() < 0.03 ? float_stale() : random_value(kind));
         char query[100];
         int range_ms = 1 + (int)(random_unit() * 120000), step_ms = 1 + (int)(random_unit() * 30000), steps = 40;
-        snprintf(query, sizeof query, sliding[_i], range_ms);
+        write_query(sliding[_i], range_ms, query, sizeof query);
         double start_s = random_unit() * (double)t / 1000;
         struct arena a;
         struct result range, one;
