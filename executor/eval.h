@@ -73,7 +73,9 @@ const struct source_result *eval_selected(const struct eval *ev, const struct ex
 void absent_labels(struct eval *ev, const struct expr *arg, struct labels *ret);
 double *value_array(struct eval *ev, uint32_t n);        /* n doubles, uninitialised; NULL at the limit */
 double *value_array_absent(struct eval *ev, uint32_t n); /* all VALUE_ABSENT */
-/* Labels without __name__ when drop_name (delayed removal settled). */
+/* Labels without what describes the metric: __name__, __type__, __unit__. `ret` may be `l`. */
+void labels_drop_metric(const struct labels *l, struct arena *a, struct labels *ret);
+/* That, when drop_name (delayed removal settled). */
 void series_settle_name(struct eval *ev, struct vec_series *s);
 /* ERR_EXECUTION "vector cannot contain metrics with the same labelset" when two series have equal labels at one time.
  * Series with equal labels but disjoint times are joined into one (as Prometheus does for range queries). */
