@@ -56,6 +56,26 @@ static int block_open(struct pane_shard *s, const struct pane_key *key, struct s
     return 0;
 }
 
+/*
+ * A sealed window has a manifest. Without one it was dropped by retention after the snapshot, or it is damaged; either
+ * way its missing blocks would read as "no samples", which is never true of a sealed window that lost them.
+ */
+static int check_manifests(const struct pane_shard *s, struct err *e)
+{
+    for (uint32_t i = 0; i < s->windows_n; i++) {
+        struct pane_manifest m;
+        if (s->windows[i].status != WINDOW_SEALED)
+            continue;
+        int rc = pane_manifest_get(s->txn, s->store_view, s->windows[i].end_ms, &m, e);
+        if (rc == ERR_NOT_FOUND || rc == ERR_CORRUPT)
+            return err_set(e, ERR_NOT_COVERED, "the window of view %u ending at %lld ms is not whole in the store",
+                           s->store_view, (long long)s->windows[i].end_ms);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
 int pane_shard_init(struct pane_shard *s, const struct plan_view *view, const struct source_result *result,
                     struct store_txn *txn, struct arena *a, struct err *e)
 {
@@ -69,7 +89,7 @@ int pane_shard_init(struct pane_shard *s, const struct plan_view *view, const st
                              .metric = UINT32_MAX,
                              .shard = UINT32_MAX,
                              .blocks = arena_zalloc(a, (result->windows_n + 1) * sizeof *s->blocks)};
-    return s->blocks ? 0 : arena_check(a, "query", e);
+    return s->blocks ? check_manifests(s, e) : arena_check(a, "query", e);
 }
 
 static struct str early_block(const struct window_states *w, uint32_t metric, uint32_t shard)

@@ -18,7 +18,7 @@ struct pane_shard {
     struct pane_block *blocks; /* [windows_n]; present_n 0 where there is none */
 };
 
-/* Memory in `a`; reused for one shard after the other. */
+/* Memory in `a`; reused for one shard after the other. ERR_NOT_COVERED when a sealed window has no manifest. */
 int pane_shard_init(struct pane_shard *s, const struct plan_view *view, const struct source_result *result,
                     struct store_txn *txn, struct arena *a, struct err *e);
 /* Load (metric, shard) unless it is loaded. ERR_CORRUPT names the block. */

@@ -229,6 +229,9 @@ int checkpoint_run(struct ingest *in, struct err *e)
     if (rc)
         return rc;
     in->checkpoint_seq = seq;
+    pthread_rwlock_wrlock(&in->lock);
+    in->log_broken = false;
+    pthread_rwlock_unlock(&in->lock);
     stat_add(&checkpoints, 1);
     return wal_trim(in->wal, seq, e);
 }
@@ -265,12 +268,33 @@ int checkpoint_load(struct ingest *in, struct err *e)
     return rc;
 }
 
+/* What retention is about to drop is no longer listed as stored, and not built again. */
+static void reach_settle(struct ingest *in)
+{
+    pthread_rwlock_wrlock(&in->lock);
+    for (uint32_t i = 0; i < in->windows.groups_n; i++) {
+        struct group_state *g = &in->windows.groups[i];
+        int64_t oldest_ms = INT64_MAX;
+        for (uint32_t j = 0; j < g->views_n && g->sealed_to_ms != INT64_MIN; j++) {
+            struct view_state *v = &g->views[j];
+            int64_t kept_ms = grid_ceil(g->window, g->sealed_to_ms - v->retention_ms);
+            v->complete_from_ms = v->complete_from_ms < kept_ms ? kept_ms : v->complete_from_ms;
+            v->backfill_from_ms = v->backfill_from_ms < kept_ms ? kept_ms : v->backfill_from_ms;
+            oldest_ms = oldest_ms < v->complete_from_ms ? oldest_ms : v->complete_from_ms;
+        }
+        if (oldest_ms != INT64_MAX)
+            dirty_drop(&g->dirty, oldest_ms);
+    }
+    pthread_rwlock_unlock(&in->lock);
+}
+
 /* Whole blocks and windows that no reader may ask for any more. */
 int retention_run(struct ingest *in, struct err *e)
 {
     int64_t watermark_ms = ingest_watermark(in);
     if (watermark_ms == INT64_MIN)
         return 0;
+    reach_settle(in);
     struct store_txn *t;
     int rc = store_write_begin(in->store, &t, e);
     if (rc)
@@ -281,29 +305,11 @@ int retention_run(struct ingest *in, struct err *e)
     for (uint32_t i = 0; i < in->windows.groups_n && rc == 0; i++) {
         struct group_state *g = &in->windows.groups[i];
         for (uint32_t j = 0; j < g->views_n && rc == 0 && g->sealed_to_ms != INT64_MIN; j++)
-            rc = pane_drop(t, g->views[j].store_view, g->sealed_to_ms - g->views[j].retention_ms, &dropped, e);
+            rc = pane_drop(t, g->views[j].store_view, g->views[j].complete_from_ms, &dropped, e);
     }
     if (rc) {
         store_write_abort(t);
         return rc;
     }
-    rc = store_write_commit(t, e);
-    pthread_rwlock_wrlock(&in->lock);
-    for (uint32_t i = 0; i < in->windows.groups_n && rc == 0; i++) {
-        struct group_state *g = &in->windows.groups[i];
-        int64_t oldest_ms = INT64_MAX;
-        for (uint32_t j = 0; j < g->views_n; j++) {
-            struct view_state *v = &g->views[j];
-            int64_t kept_ms = grid_ceil(g->window, g->sealed_to_ms - v->retention_ms);
-            if (g->sealed_to_ms != INT64_MIN && v->complete_from_ms < kept_ms)
-                v->complete_from_ms = kept_ms;
-            if (v->backfill_from_ms < kept_ms)
-                v->backfill_from_ms = kept_ms; /* what was dropped is not built again */
-            oldest_ms = oldest_ms < v->complete_from_ms ? oldest_ms : v->complete_from_ms;
-        }
-        if (oldest_ms != INT64_MAX)
-            dirty_drop(&g->dirty, oldest_ms);
-    }
-    pthread_rwlock_unlock(&in->lock);
-    return rc;
+    return store_write_commit(t, e);
 }

@@ -160,12 +160,26 @@ void ingest_close(struct ingest *in)
 
 int ingest_sync(struct ingest *in, struct err *e)
 {
-    return wal_sync(in->wal, e);
+    int rc = wal_sync(in->wal, e);
+    if (rc) {
+        pthread_rwlock_wrlock(&in->lock);
+        in->log_broken = true;
+        pthread_rwlock_unlock(&in->lock);
+    }
+    return rc;
 }
 
 const struct source *ingest_source(struct ingest *in)
 {
     return &in->source;
+}
+
+static bool ingest_log_broken(struct ingest *in)
+{
+    pthread_rwlock_rdlock(&in->lock);
+    bool broken = in->log_broken;
+    pthread_rwlock_unlock(&in->lock);
+    return broken;
 }
 
 static int tick_locked(struct ingest *in, int64_t now_ms, struct err *e)
@@ -176,7 +190,7 @@ static int tick_locked(struct ingest *in, int64_t now_ms, struct err *e)
         rc = backfill_step(in, &more, e);
     if (in->last_checkpoint_ms == INT64_MIN)
         in->last_checkpoint_ms = now_ms;
-    if (now_ms - in->last_checkpoint_ms < in->options.checkpoint_ms)
+    if (now_ms - in->last_checkpoint_ms < in->options.checkpoint_ms && !ingest_log_broken(in))
         return rc;
     in->last_checkpoint_ms = now_ms;
     struct err second;

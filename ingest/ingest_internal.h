@@ -48,6 +48,8 @@ struct ingest {
     pthread_mutex_t maintenance;
     int64_t last_checkpoint_ms; /* by now_ms; INT64_MIN: at the next tick */
     uint64_t checkpoint_seq;
+    /* A log write failed after its samples were applied: no write is acknowledged until a checkpoint holds them. */
+    bool log_broken;
     struct replayed_late *replayed;
     size_t replayed_n, replayed_cap;
     struct source source;

@@ -346,6 +346,9 @@ static int count_samples(struct str body, uint32_t *ret_n, struct err *e)
 static int write_locked(struct apply *a, struct str body, struct str plain, uint32_t samples_n, struct err *e)
 {
     struct ingest *in = a->in;
+    if (in->log_broken)
+        return err_set(e, ERR_OVERLOAD,
+                       "the write-ahead log could not be written; writes go on after the next checkpoint");
     int rc = samples_n ? wal_reserve(in->wal, body.n, samples_n, e) : 0;
     if (rc)
         return rc;
@@ -361,6 +364,7 @@ static int write_locked(struct apply *a, struct str body, struct str plain, uint
                                     .rejects_n = a->rejects_n,
                                     .body = body};
         rc = wal_append(in->wal, &record, e);
+        in->log_broken = rc != 0;
     }
     apply_clock(in, a);
     return rc;
@@ -387,7 +391,7 @@ int ingest_write(struct ingest *in, struct sender *sender, struct str body, int6
         mem_free(a.rejects);
     }
     if (rc == 0 && ret->samples_applied && in->options.wal_fsync == WAL_FSYNC_ALWAYS)
-        rc = wal_sync(in->wal, e);
+        rc = ingest_sync(in, e);
     if (rc == 0)
         stat_add(&requests, 1);
     strbuf_done(&own);
