@@ -11,11 +11,10 @@
  * they are written all the same and compared at loading, since every block in the store is keyed by them. The number of
  * series stands in meta `series_n`, so that a missing last batch is noticed and no id is given out twice.
  */
-#include "store/catalog_disk.h"
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "store/catalog_internal.h"
+#include "store/row_check.h"
 #include "store/sum.h"
 #include "store/tables.h"
 

@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
+#include "store/row_check.h"
 #include "store/tables.h"
 
 enum { BLOCK_KEY_BYTES = 20, WINDOW_KEY_BYTES = 12, MANIFEST_BYTES = 40, MANIFEST_SUM_AT = 32 };
@@ -51,6 +52,15 @@ int pane_block_get(struct store_txn *t, const struct pane_key *key, struct str *
         return code;
     return err_set(e, ERR_NOT_FOUND, "no pane block of view %u, end %lld, metric %u, shard %u", key->view,
                    (long long)key->end_ms, key->metric, key->shard);
+}
+
+int pane_row_check(struct str key, struct str value, struct err *e)
+{
+    struct pane_key k = {load_be32(key.p), load_be_i64(key.p + 4), load_be32(key.p + 12), load_be32(key.p + 16)};
+    struct pane_block b;
+    if (pane_block_parse(value, &k, false, &b, NULL) == 0 || pane_block_parse(value, NULL, true, &b, NULL) != 0)
+        return 0;
+    return err_set(e, ERR_CORRUPT, "store.mdb: a pane block stands under another block's key");
 }
 
 int pane_window_walk(struct store_txn *t, uint32_t view, int64_t end_ms,

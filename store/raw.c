@@ -3,23 +3,38 @@
  *
  *     0  u32 magic "MRB1"    16  i64 newest sample ms    40  u32 bytes of the block
  *     4  u16 version 1       24  i64 oldest sample ms    44  u32 0
- *     6  u16 0               32  u32 block number        48  u64 XXH3, this field zero
- *     8  u32 metric          36  u32 chunks              56  index, 24 B each: u16 slot, u16 0, i64 first ms,
- *    12  u32 shard                                           i64 last ms, u32 offset of the chunk in the block
- *                                                            then the chunks, back to back in index order
+ *     6  u16 0               32  u32 block number        48  u64 XXH3 of the head, this field zero
+ *     8  u32 metric          36  u32 chunks              56  u64 XXH3 of the index
+ *    12  u32 shard
+ *    64  index, 28 B each: u16 slot, u16 0, i64 first ms, i64 last ms, u32 offset of the chunk in the block,
+ *        u32 low half of the chunk's XXH3; then the chunks, back to back in index order
+ *
+ * Three checksums, because a reader steps over most blocks by their heads and over most chunks by the index: nothing
+ * may be skipped on the word of unchecked bytes, and a query for one series need not read a thousand others to trust
+ * it.
  *
  * Blocks are found by their newest sample. How far a block reaches back is not in the key, so the longest reach of any
  * block ever put stands in meta `raw_reach_ms`: walks for an old span stop there instead of reading all newer heads.
  */
 #include "store/raw.h"
 
+#include <xxhash.h>
+
 #include "base/bytes.h"
+#include "store/row_check.h"
 #include "store/sum.h"
 #include "store/tables.h"
 
 #define RAW_MAGIC UINT32_C(0x3142524d)
 #define REACH_NAME "raw_reach_ms"
-enum { RAW_VERSION = 1, RAW_HEAD_BYTES = 56, RAW_ENTRY_BYTES = 24, RAW_SUM_AT = 48, RAW_KEY_BYTES = 20 };
+enum {
+    RAW_VERSION = 1,
+    RAW_HEAD_BYTES = 64,
+    RAW_ENTRY_BYTES = 28,
+    HEAD_SUM_AT = 48,
+    INDEX_SUM_AT = 56,
+    RAW_KEY_BYTES = 20
+};
 /* One raw_drop deletes at most this many blocks, so that the write transaction stays short. */
 enum { DROP_MAX_BLOCKS = 2000 };
 
@@ -54,14 +69,17 @@ static bool in_shard(const struct store_cursor *c, uint32_t metric, uint32_t sha
     return c->found && load_be32(c->key.p) == metric && load_be32(c->key.p + 4) == shard;
 }
 
-/* INT64_MAX when unknown: then nothing is skipped. */
-static int reach_read(struct store_txn *t, int64_t *ret_ms, struct err *e)
+/* INT64_MAX when unknown or damaged: then nothing is skipped. *ret_known (may be NULL): is there a value at all? */
+static int reach_read(struct store_txn *t, int64_t *ret_ms, bool *ret_known, struct err *e)
 {
     struct str value;
     int code = store_get(t, TABLE_META, REACH_NAME, sizeof(REACH_NAME) - 1, &value, e);
     if (code && code != ERR_NOT_FOUND)
         return code;
-    *ret_ms = code ? 0 : value.n == 8 ? load_i64(value.p) : INT64_MAX;
+    bool sound = !code && value.n == 16 && load_u64(value.p + 8) == store_sum(value.p, 16, 8);
+    *ret_ms = sound ? load_i64(value.p) : INT64_MAX;
+    if (ret_known)
+        *ret_known = code == 0;
     return 0;
 }
 
@@ -77,14 +95,31 @@ static int64_t sub_saturated(int64_t a, int64_t b)
     return __builtin_sub_overflow(a, b, &difference) ? (b < 0 ? INT64_MAX : INT64_MIN) : difference;
 }
 
+static int table_empty(struct store_txn *t, bool *ret, struct err *e)
+{
+    struct store_cursor c;
+    int code = store_cursor_open(t, TABLE_RAW, &c, e);
+    if (code)
+        return code;
+    code = store_cursor_last(&c, e);
+    *ret = !c.found;
+    store_cursor_close(&c);
+    return code;
+}
+
+/* Without a value but with blocks it was lost, and the reach stays unknown. */
 static int reach_widen(struct store_txn *t, int64_t reach_ms, struct err *e)
 {
     int64_t known_ms;
-    int code = reach_read(t, &known_ms, e);
-    if (code || reach_ms <= known_ms)
+    bool known, empty = false;
+    int code = reach_read(t, &known_ms, &known, e);
+    if (!code && !known)
+        code = table_empty(t, &empty, e);
+    if (code || (!empty && reach_ms <= known_ms))
         return code;
-    uint8_t value[8];
+    uint8_t value[16];
     store_i64(value, reach_ms);
+    store_u64(value + 8, store_sum(value, sizeof(value), 8));
     return store_meta_put(t, REACH_NAME, (struct str){(const char *)value, sizeof(value)}, e);
 }
 
@@ -133,6 +168,11 @@ static int chunks_check(const struct raw_chunk *chunks, uint32_t n, struct raw_k
     return 0;
 }
 
+static uint32_t chunk_sum(const uint8_t *bytes, uint32_t n)
+{
+    return (uint32_t)XXH3_64bits(bytes, n);
+}
+
 static void block_write(uint8_t *p, uint32_t bytes, const struct raw_key *key, int64_t oldest_ms,
                         const struct raw_chunk *chunks, uint32_t n)
 {
@@ -149,19 +189,22 @@ static void block_write(uint8_t *p, uint32_t bytes, const struct raw_key *key, i
     write_u32(&w, bytes);
     write_u32(&w, 0);
     write_u64(&w, 0);
-    uint32_t offset = RAW_HEAD_BYTES + n * RAW_ENTRY_BYTES;
+    write_u64(&w, 0);
+    uint32_t index_bytes = n * RAW_ENTRY_BYTES, offset = RAW_HEAD_BYTES + index_bytes;
     for (uint32_t i = 0; i < n; i++) {
         write_u16(&w, (uint16_t)chunks[i].slot);
         write_u16(&w, 0);
         write_i64(&w, chunks[i].first_ms);
         write_i64(&w, chunks[i].last_ms);
         write_u32(&w, offset);
+        write_u32(&w, chunk_sum(chunks[i].bytes, chunks[i].size));
         offset += chunks[i].size;
     }
     for (uint32_t i = 0; i < n; i++)
         write_bytes(&w, chunks[i].bytes, chunks[i].size);
     MUST(!w.failed && w.p == w.end);
-    store_u64(p + RAW_SUM_AT, store_sum(p, bytes, RAW_SUM_AT));
+    store_u64(p + INDEX_SUM_AT, XXH3_64bits(p + RAW_HEAD_BYTES, index_bytes));
+    store_u64(p + HEAD_SUM_AT, store_sum(p, RAW_HEAD_BYTES, HEAD_SUM_AT));
 }
 
 int raw_put(struct store_txn *t, uint32_t metric, uint32_t shard, const struct raw_chunk *chunks, uint32_t n,
@@ -187,18 +230,35 @@ int raw_put(struct store_txn *t, uint32_t metric, uint32_t shard, const struct r
 
 /* ---- reading ---- */
 
-/* Is the head whole and of this key? */
+/* Is the head whole, whatever its key? */
+static bool head_sound(struct str value)
+{
+    const char *p = value.p;
+    if (value.n < RAW_HEAD_BYTES || load_u32(p) != RAW_MAGIC || load_u16(p + 4) != RAW_VERSION ||
+        store_sum(p, RAW_HEAD_BYTES, HEAD_SUM_AT) != load_u64(p + HEAD_SUM_AT))
+        return false;
+    uint32_t n = load_u32(p + 36);
+    return load_u32(p + 40) == value.n && n >= 1 && n <= RAW_CHUNKS_MAX &&
+           RAW_HEAD_BYTES + (uint64_t)n * RAW_ENTRY_BYTES <= value.n;
+}
+
+static bool head_of_key(struct str key, struct str value)
+{
+    struct raw_key k = key_read(key);
+    return load_u32(value.p + 8) == k.metric && load_u32(value.p + 12) == k.shard &&
+           load_i64(value.p + 16) == k.newest_ms && load_u32(value.p + 32) == k.number;
+}
+
 static bool head_ok(struct str key, struct str value)
 {
-    if (value.n < RAW_HEAD_BYTES)
-        return false;
-    const char *p = value.p;
-    struct raw_key k = key_read(key);
-    uint32_t n = load_u32(p + 36);
-    return load_u32(p) == RAW_MAGIC && load_u16(p + 4) == RAW_VERSION && load_u32(p + 8) == k.metric &&
-           load_u32(p + 12) == k.shard && load_i64(p + 16) == k.newest_ms && load_u32(p + 32) == k.number &&
-           load_u32(p + 40) == value.n && n >= 1 && n <= RAW_CHUNKS_MAX &&
-           RAW_HEAD_BYTES + (uint64_t)n * RAW_ENTRY_BYTES <= value.n;
+    return head_sound(value) && head_of_key(key, value);
+}
+
+int raw_row_check(struct str key, struct str value, struct err *e)
+{
+    if (!head_sound(value) || head_of_key(key, value))
+        return 0;
+    return err_set(e, ERR_CORRUPT, "store.mdb: a raw block stands under another block's key");
 }
 
 static int64_t oldest_of(struct str value)
@@ -206,8 +266,8 @@ static int64_t oldest_of(struct str value)
     return load_i64(value.p + 24);
 }
 
-/* Entry i of a block whose head is sound. False when it points outside. */
-static bool entry_read(struct str value, uint32_t i, struct raw_chunk *ret)
+/* Entry i of a block whose head and index are sound. False when it points outside or the chunk fails its checksum. */
+static bool chunk_read(struct str value, uint32_t i, struct raw_chunk *ret)
 {
     uint32_t n = load_u32(value.p + 36);
     const uint8_t *p = (const uint8_t *)value.p, *entry = p + RAW_HEAD_BYTES + (size_t)i * RAW_ENTRY_BYTES;
@@ -215,12 +275,9 @@ static bool entry_read(struct str value, uint32_t i, struct raw_chunk *ret)
     uint32_t to = i + 1 < n ? load_u32(entry + RAW_ENTRY_BYTES + 20) : (uint32_t)value.n;
     if (from < RAW_HEAD_BYTES + n * RAW_ENTRY_BYTES || from >= to || to > value.n)
         return false;
-    *ret = (struct raw_chunk){.slot = load_u16(entry),
-                              .first_ms = load_i64(entry + 4),
-                              .last_ms = load_i64(entry + 12),
-                              .bytes = p + from,
-                              .size = to - from};
-    return ret->slot < 1024;
+    ret->bytes = p + from;
+    ret->size = to - from;
+    return chunk_sum(ret->bytes, ret->size) == load_u32(entry + 24);
 }
 
 struct walk {
@@ -231,26 +288,29 @@ struct walk {
     uint32_t damaged;
 };
 
-/* The checksum is read once, and only when the block has something for us. */
 static int block_walk(struct walk *w, struct str value, struct err *e)
 {
     uint32_t n = load_u32(value.p + 36);
-    bool trusted = false;
+    const uint8_t *index = (const uint8_t *)value.p + RAW_HEAD_BYTES;
+    if (XXH3_64bits(index, (size_t)n * RAW_ENTRY_BYTES) != load_u64(value.p + INDEX_SUM_AT)) {
+        w->damaged++;
+        return 0;
+    }
     for (uint32_t i = 0; i < n; i++) {
-        struct raw_chunk chunk;
-        bool sound = entry_read(value, i, &chunk);
-        if (sound) {
-            bool wanted = !w->want || (w->want[chunk.slot / 64] >> (chunk.slot % 64) & 1);
-            if (!wanted || chunk.last_ms <= w->start_ms || chunk.first_ms > w->end_ms)
-                continue;
-            if (!trusted)
-                sound = store_sum(value.p, value.n, RAW_SUM_AT) == load_u64(value.p + RAW_SUM_AT);
-        }
-        if (!sound) {
+        const uint8_t *entry = index + (size_t)i * RAW_ENTRY_BYTES;
+        struct raw_chunk chunk = {
+            .slot = load_u16(entry), .first_ms = load_i64(entry + 4), .last_ms = load_i64(entry + 12)};
+        if (chunk.slot >= 1024) {
             w->damaged++;
-            return 0;
+            continue;
         }
-        trusted = true;
+        bool wanted = !w->want || (w->want[chunk.slot / 64] >> (chunk.slot % 64) & 1);
+        if (!wanted || chunk.last_ms <= w->start_ms || chunk.first_ms > w->end_ms)
+            continue;
+        if (!chunk_read(value, i, &chunk)) {
+            w->damaged++;
+            continue;
+        }
         int code = w->each(w->ctx, &chunk, e);
         if (code)
             return code;
@@ -265,7 +325,7 @@ int raw_walk(struct store_txn *t, uint32_t metric, uint32_t shard, int64_t start
     int64_t reach_ms;
     if (start_ms >= end_ms) /* also keeps start_ms + 1 from overflowing */
         return 0;
-    int code = reach_read(t, &reach_ms, e);
+    int code = reach_read(t, &reach_ms, NULL, e);
     struct store_cursor c;
     if (!code)
         code = store_cursor_open(t, TABLE_RAW, &c, e);
@@ -333,7 +393,7 @@ int raw_oldest(struct store_txn *t, int64_t *ret_ms, struct err *e)
 {
     struct store_cursor c;
     int64_t oldest_ms = INT64_MAX, reach_ms;
-    int code = reach_read(t, &reach_ms, e);
+    int code = reach_read(t, &reach_ms, NULL, e);
     if (!code)
         code = store_cursor_open(t, TABLE_RAW, &c, e);
     if (code)

@@ -5,9 +5,9 @@
  * time.
  *
  * key   be32 metric, be32 shard, be64 (newest sample ms ^ 2^63), be32 block number
- * value raw block (byte table at the head of raw.c): header with magic, version, its key again, oldest sample, XXH3;
- *       index (u16 slot, u16 pad, i64 first, i64 last, u32 offset) sorted by slot then first; chunk bytes
- * (kernels/frame.h)
+ * value raw block (byte table at the head of raw.c): head with its key again and oldest sample; index of (slot, first,
+ *       last, offset) sorted by slot then first; chunk bytes (kernels/frame.h). Head, index and each chunk are
+ * checksummed
  *
  * The same file holds the head's open chunks (checkpoint) under their own table, so that sealed and open samples and
  * the log position change in one commit.
@@ -32,8 +32,8 @@ int raw_put(struct store_txn *t, uint32_t metric, uint32_t shard, const struct r
 
 /*
  * Every chunk of (metric, shard) that meets (start_ms, end_ms], for the slots set in `want` (1024 bits, NULL = all), in
- * no particular order of blocks. A block that fails its check is skipped, counted and reported once in *damaged (may be
- * NULL). `each` returning non-zero stops the walk with that code.
+ * no particular order of blocks. A block or chunk that fails its check is skipped and counted: it is added to *damaged
+ * (may be NULL). `each` returning non-zero stops the walk with that code.
  */
 typedef int raw_each_fn(void *ctx, const struct raw_chunk *chunk, struct err *e);
 int raw_walk(struct store_txn *t, uint32_t metric, uint32_t shard, int64_t start_ms, int64_t end_ms,
@@ -44,8 +44,8 @@ int raw_drop(struct store_txn *t, int64_t before_ms, uint32_t *ret_blocks, bool 
 /* Oldest sample time kept of any series; INT64_MAX when empty. Damaged blocks do not count. */
 int raw_oldest(struct store_txn *t, int64_t *ret_ms, struct err *e);
 
-/* Head checkpoint: one opaque value per 1,024 series ids (ingest owns its bytes, checksum included). Empty bytes remove
- * it. The walk goes by rising id_block. */
+/* Head checkpoint: one opaque value per 1,024 series ids (ingest owns its bytes; they should repeat id_block under a
+ * checksum). Empty bytes remove it. The walk goes by rising id_block. */
 int raw_checkpoint_put(struct store_txn *t, uint32_t id_block, struct str bytes, struct err *e);
 int raw_checkpoint_walk(struct store_txn *t, int (*each)(void *ctx, uint32_t id_block, struct str bytes, struct err *e),
                         void *ctx, struct err *e);

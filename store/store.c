@@ -18,6 +18,7 @@
 /* FORMAT is three lines of text: the format with its number, "id HEX", "sketch_seed HEX". */
 #define FORMAT_NAME "mullion-data/"
 enum { FORMAT_VERSION = 1, FORMAT_MAX_BYTES = 256, PATH_MAX_BYTES = 4096, SET_ASIDE_MAX = 10000 };
+#define IDENTITY_NAME "store" /* its value in the meta table */
 #define MAP_DEFAULT_BYTES (UINT64_C(64) << 30)
 /* One seed for all stores unless a store was made with another: equal data then gives equal sketches anywhere. */
 #define SKETCH_SEED_DEFAULT UINT64_C(0x6d756c6c696f6e31)
@@ -202,43 +203,61 @@ static int file_set_aside(struct store *s, const char *path, struct store_open_r
                    SET_ASIDE_MAX);
 }
 
-static int tables_open(struct store *s, bool fresh, struct err *e)
+static void identity_write(const struct store *s, uint8_t ret[16])
+{
+    store_u64(ret, s->id);
+    store_u64(ret + 8, s->sketch_seed);
+}
+
+/* All tables and the identity in one commit, so that a file has both or nothing. */
+static int tables_make(struct store *s, struct err *e)
+{
+    uint8_t mine[16];
+    identity_write(s, mine);
+    struct store_txn t = {.store = s, .write = true};
+    int code = 0, rc = mdb_txn_begin(s->env, NULL, 0, &t.mdb);
+    if (rc)
+        return store_mdb_err(NULL, rc, e, "cannot make tables");
+    for (int table = 1; table < TABLE_END && !rc; table++)
+        rc = mdb_dbi_open(t.mdb, store_table_names[table], MDB_CREATE, &s->dbi[table]);
+    if (!rc)
+        code = store_meta_put(&t, IDENTITY_NAME, (struct str){(const char *)mine, sizeof(mine)}, e);
+    if (rc || code) {
+        mdb_txn_abort(t.mdb);
+        return code ? code : store_mdb_err(&t, rc, e, "cannot make tables");
+    }
+    rc = mdb_txn_commit(t.mdb);
+    return rc ? store_mdb_err(&t, rc, e, "cannot make tables") : 0;
+}
+
+static int tables_open(struct store *s, struct err *e)
 {
     MDB_txn *txn;
-    int rc = mdb_txn_begin(s->env, NULL, fresh ? 0 : MDB_RDONLY, &txn);
+    int rc = mdb_txn_begin(s->env, NULL, MDB_RDONLY, &txn);
     if (rc)
         return store_mdb_err(NULL, rc, e, "cannot open tables");
     for (int table = 1; table < TABLE_END && !rc; table++)
-        rc = mdb_dbi_open(txn, store_table_names[table], fresh ? MDB_CREATE : 0, &s->dbi[table]);
+        rc = mdb_dbi_open(txn, store_table_names[table], 0, &s->dbi[table]);
     if (rc) {
         mdb_txn_abort(txn);
         return store_mdb_err(NULL, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc, e, "cannot open tables");
     }
     rc = mdb_txn_commit(txn);
-    return rc ? store_mdb_err(NULL, rc, e, "cannot make tables") : 0;
+    return rc ? store_mdb_err(NULL, rc, e, "cannot open tables") : 0;
 }
 
 /* FORMAT and store.mdb must be of one store: a file copied in from another would bring other ids and seeds. */
-static int identity_check(struct store *s, bool fresh, struct err *e)
+static int identity_check(struct store *s, struct err *e)
 {
     uint8_t mine[16];
-    store_u64(mine, s->id);
-    store_u64(mine + 8, s->sketch_seed);
+    identity_write(s, mine);
     struct store_txn *t;
-    int code = fresh ? store_write_begin(s, &t, e) : store_read_begin(s, &t, e);
+    struct str found;
+    int code = store_read_begin(s, &t, e);
     if (code)
         return code;
-    if (fresh) {
-        code = store_meta_put(t, "store", (struct str){(const char *)mine, sizeof(mine)}, e);
-        if (code) {
-            store_write_abort(t);
-            return code;
-        }
-        return store_write_commit(t, e);
-    }
-    struct str found;
-    code = store_meta_get(t, "store", &found, e);
-    if (!code && (found.n != sizeof(mine) || memcmp(found.p, mine, sizeof(mine)) != 0))
+    code = store_meta_get(t, IDENTITY_NAME, &found, e);
+    if (code == ERR_NOT_FOUND || (!code && (found.n != sizeof(mine) || memcmp(found.p, mine, sizeof(mine)) != 0)))
         code =
             err_set(e, ERR_CORRUPT, "%s: FORMAT and store.mdb are of different stores; restore the right pair", s->dir);
     store_read_end(t);
@@ -267,9 +286,9 @@ static int data_open(struct store *s, struct store_open_report *report, struct e
     if (!code)
         code = store_env_open(path, s->map_bytes, s->read_only, &s->env, e);
     if (!code)
-        code = tables_open(s, fresh, e);
-    if (!code)
-        code = identity_check(s, fresh, e);
+        code = fresh ? tables_make(s, e) : tables_open(s, e);
+    if (!code && !fresh)
+        code = identity_check(s, e);
     if (!code && fresh)
         code = dir_sync(s->dir, e);
     return code;

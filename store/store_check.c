@@ -7,7 +7,7 @@
  *     says; keys, values and the pages they stand on must lie inside the used part of the file, and each page must
  *     carry its own number,
  *   - looks the first and last key of every leaf up again from the root, which proves the separators above them,
- *   - reads the head of every value,
+ *   - reads the head of every value, and compares the key that blocks repeat,
  *   - checks that freed pages are real pages, each freed once.
  *
  * Bytes inside blocks are not checked here: each block has its own checksum and its readers repair around it. Series
@@ -27,7 +27,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "store/catalog_disk.h"
+#include "store/row_check.h"
 #include "store/store_env.h"
 
 /* What the child sends through the pipe. */
@@ -95,9 +95,13 @@ static int check_freed(struct check *c, const MDB_val *value, struct err *e)
 
 static int check_value(struct check *c, int table, const MDB_val *key, const MDB_val *value, struct err *e)
 {
+    struct str k = {key->mv_data, key->mv_size}, v = {value->mv_data, value->mv_size};
     if (table == TABLE_SERIES)
-        return catalog_batch_check((struct str){key->mv_data, key->mv_size},
-                                   (struct str){value->mv_data, value->mv_size}, e);
+        return catalog_batch_check(k, v, e);
+    if (table == TABLE_RAW)
+        return raw_row_check(k, v, e);
+    if (table == TABLE_PANES)
+        return pane_row_check(k, v, e);
     /* Touch the head: an unreadable disk block shows here and not in a query. */
     volatile uint8_t first = value->mv_size ? *(const uint8_t *)value->mv_data : 0;
     (void)first;

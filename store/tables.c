@@ -1,5 +1,9 @@
 /* Table operations over LMDB, and the mapping of its return codes. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "store/store_env.h"
 
@@ -46,11 +50,30 @@ static int mdb_err_code(int rc, struct err *e, const char *what, uint64_t map_by
     }
 }
 
+/*
+ * LMDB says EIO when the disk took only a part of a write, which is how most disks fill up. Whether the file can still
+ * grow tells one from the other. Only the writer asks, so nobody else changes the file's length meanwhile.
+ */
+static bool cannot_grow(const struct store *s)
+{
+    enum { PROBE_BYTES = 1 << 20 };
+    mdb_filehandle_t fd;
+    struct stat st;
+    if (mdb_env_get_fd(s->env, &fd) || fstat(fd, &st) != 0)
+        return false;
+    int failed = posix_fallocate(fd, st.st_size, PROBE_BYTES);
+    if (ftruncate(fd, st.st_size) != 0)
+        return false;
+    return failed == ENOSPC || failed == EFBIG || failed == EDQUOT;
+}
+
 int store_mdb_err(struct store_txn *t, int rc, struct err *e, const char *what)
 {
     struct err local;
     if (!e)
         e = &local;
+    if (rc == EIO && t && t->write && cannot_grow(t->store))
+        rc = ENOSPC;
     int code = mdb_err_code(rc, e, what, t ? t->store->map_bytes : 0);
     if (t && t->write && !t->failed) {
         t->failed = code;

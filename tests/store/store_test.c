@@ -305,8 +305,10 @@ static int count_chunk(void *ctx, const struct raw_chunk *chunk, struct err *e)
 {
     uint32_t *n = ctx;
     ck_assert(chunk->slot == 3 || chunk->slot == 9);
+    bool zero = true;
     for (uint32_t i = 0; i < chunk->size; i++)
-        ck_assert_uint_eq(chunk->bytes[i], 0); /* damage must not get through */
+        zero = zero && chunk->bytes[i] == 0;
+    ck_assert(zero); /* damage must not get through */
     *n += 1;
     return 0;
 }
@@ -327,7 +329,7 @@ static void read_back(struct store *s)
     for (uint32_t shard = 0; shard < SHARDS; shard++) {
         uint32_t chunks = 0, damaged = 0;
         ck_assert_int_eq(raw_walk(t, 7, shard, 0, 1000, NULL, count_chunk, &chunks, &damaged, &err), 0);
-        ck_assert_msg(chunks == 2 || damaged == 1, "shard %u: %u chunks, %u damaged", shard, chunks, damaged);
+        ck_assert_msg(chunks == 2 || damaged > 0, "shard %u: %u chunks, %u damaged", shard, chunks, damaged);
     }
     for (uint32_t shard = 0; shard < PANES; shard++) {
         struct pane_key key = {1, 60000, 2, shard};
@@ -385,9 +387,10 @@ START_TEST(flips_never_pass_unseen)
     uint8_t *bytes = file_read("store.mdb", &n);
     int aside = 0, rounds = getenv("MULLION_LONG") ? 20000 : 700;
     for (int round = 0; round < rounds; round++) {
-        /* Half of the flips go to the first bytes of pages, where headers and index entries lie. */
-        size_t at =
-            roll(&state, 2) ? roll(&state, (uint32_t)n) : roll(&state, (uint32_t)(n / 4096)) * 4096u + roll(&state, 64);
+        /* Most flips go to meta, branch and leaf pages (flags 8, 1, 2 at byte 10), which no block checksum guards. */
+        size_t at = roll(&state, (uint32_t)n);
+        for (int tries = 0; tries < 200 && round % 8 && !(bytes[at / 4096 * 4096 + 10] & 11); tries++)
+            at = roll(&state, (uint32_t)n);
         uint8_t was = bytes[at];
         bytes[at] ^= (uint8_t)(1 + roll(&state, 255));
         file_write("store.mdb", bytes, n);
@@ -404,7 +407,7 @@ START_TEST(flips_never_pass_unseen)
             read_back(s);
         store_close(s);
     }
-    ck_assert_int_gt(aside, rounds / 50);
+    ck_assert_int_gt(aside, rounds / 50); /* else the flips missed the index */
     free(bytes);
 }
 END_TEST
