@@ -205,31 +205,40 @@ static int64_t tally_bytes(struct ddstore_cursor *c, struct ddtally *t)
     return t->top - (int64_t)(at + n - 1);
 }
 
-/* Form 2 in one loop. */
+/* Form 2. Whether a bin holds many samples is a coin toss, so entries of one byte and counts of one byte go without a
+ * branch on it. */
 static int64_t tally_counted(struct ddstore_cursor *c, struct ddtally *t)
 {
     const uint8_t *p = c->p, *end = c->end;
-    uint64_t at = (uint64_t)(t->top - c->index), step_more = 0; /* 0 for the first bin, then 1 */
+    uint64_t at = (uint64_t)(t->top - c->index), entry, more = 0;
+    p = bits_get_varint(p, end, &entry); /* the first bin's, whose index is the top */
+    if (p && entry & 1)
+        p = bits_get_varint(p, end, &more);
+    if (!p || !ddtally_reach(t, at))
+        return INT64_MIN;
+    t->window[at] += entry & 1 ? more + 2 : 1;
     while (p < end) {
-        uint64_t entry = *p++, more = 0, n = 1;
-        if (entry >= 128) {
-            p = bits_get_varint(p - 1, end, &entry);
+        uint64_t n = 1;
+        uint32_t two = end - p >= 2 ? bits_load_u16(p) : 0x80, many = two & 1;
+        if (__builtin_expect(!((two & 0x80) | (two >> 8 & 0x80 & (0 - many))), 1)) {
+            entry = two & 0x7f;
+            n += (two >> 8 & (0 - many)) + many;
+            p += 1 + many;
+        } else {
+            p = bits_get_varint(p, end, &entry);
+            if (p && entry & 1) {
+                p = bits_get_varint(p, end, &more);
+                n = more + 2;
+            }
             if (!p)
                 return INT64_MIN;
         }
-        if (entry & 1) {
-            p = bits_get_varint(p, end, &more);
-            if (!p)
-                return INT64_MIN;
-            n = more + 2;
-        }
-        at += step_more ? (entry >> 1) + step_more : 0;
-        step_more = 1;
+        at += (entry >> 1) + 1;
         if (at >= t->cleared && !ddtally_reach(t, at))
             return INT64_MIN;
         t->window[at] += n;
     }
-    return step_more ? t->top - (int64_t)at : INT64_MIN;
+    return t->top - (int64_t)at;
 }
 
 int64_t ddstore_tally(struct ddstore_cursor *c, struct ddtally *t)

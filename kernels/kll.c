@@ -288,7 +288,6 @@ static uint32_t level_runs(const struct view *v, struct select_run *runs)
 struct opened {
     struct select_run *runs;
     uint32_t runs_n;
-    bool compacted;
     bool nonfinite;
     uint64_t n;
     double min, max; /* only of inputs with levels, unless all_extremes was asked for */
@@ -310,7 +309,6 @@ static int open_all(struct opened *o, const struct state_ref *src, uint32_t k, c
     double *samples = carve(scratch, qpane_room(exact_n) * 8);
     for (uint32_t i = 0; i < k; i++) {
         o->nonfinite |= qpane_nonfinite(src[i].bytes);
-        o->compacted |= has_levels(src[i].bytes);
         if (has_levels(src[i].bytes)) {
             struct view v = view_open(src[i].bytes);
             order_widen(&o->min, &o->max, v.min);
@@ -341,6 +339,11 @@ static int kll_estimate(const struct state_ref *src, uint32_t k, const struct sk
     double q = args ? args->q : 0;
     /* The extremes matter where a compaction may have dropped them. */
     bool all_extremes = statistic == STATISTIC_MIN || statistic == STATISTIC_MAX || q == 0 || q == 1;
+    bool compacted = false;
+    for (uint32_t i = 0; i < k; i++)
+        compacted |= has_levels(src[i].bytes);
+    if (!compacted && statistic != STATISTIC_MIN && statistic != STATISTIC_MAX)
+        return qpane_estimate(src, k, statistic, q, scratch, ret);
     int rc = open_all(&o, src, k, params, all_extremes, &rest);
     if (rc != SKETCH_OK)
         return rc;
@@ -351,7 +354,7 @@ static int kll_estimate(const struct state_ref *src, uint32_t k, const struct sk
         return SKETCH_OK;
     }
     bool quantile = statistic == STATISTIC_QUANTILE || statistic == STATISTIC_QUANTILE_RANK;
-    if (quantile && o.compacted && !o.nonfinite && (q == 0 || q == 1)) {
+    if (quantile && !o.nonfinite && (q == 0 || q == 1)) {
         *ret = q == 0 ? o.min : o.max;
         return SKETCH_OK;
     }

@@ -120,9 +120,10 @@ uint64_t qdecimal_count(const uint8_t *bytes, size_t size)
     return n <= TINY_MAX_N ? n : 0;
 }
 
-static bool tiny_read(const uint8_t *p, const uint8_t *end, int64_t y, uint64_t n, double power, double *out)
+static bool tiny_read(const uint8_t *p, const uint8_t *end, int64_t y, uint64_t n, uint64_t head, double power,
+                      double *out)
 {
-    for (uint64_t i = 1; i < n; i++) {
+    for (uint64_t i = 1; i < head; i++) {
         uint64_t step;
         p = bits_get_varint(p, end, &step);
         if (!p || step >= 2 * (uint64_t)Y_END)
@@ -132,17 +133,18 @@ static bool tiny_read(const uint8_t *p, const uint8_t *end, int64_t y, uint64_t 
             return false;
         out[i] = (double)y / power;
     }
-    return p == end;
+    return head < n || p == end;
 }
 
-static bool packed_read(const uint8_t *p, const uint8_t *end, int64_t y, uint32_t n, double power, double *out)
+static bool packed_read(const uint8_t *p, const uint8_t *end, int64_t y, uint32_t n, uint32_t head, double power,
+                        double *out)
 {
     uint32_t groups = (n - 1 + GROUP - 1) / GROUP;
     const uint8_t *codes = p;
     if ((size_t)(end - p) < (groups + 1) / 2 || (groups % 2 && p[groups / 2] >> 4))
         return false;
     p += (groups + 1) / 2;
-    for (uint32_t g = 0; g < groups; g++) {
+    for (uint32_t g = 0; g * GROUP + 1 < head; g++) {
         unsigned width = WIDTH[codes[g / 2] >> (g % 2 * 4) & 15];
         uint32_t from = 1 + g * GROUP, steps = n - from < GROUP ? n - from : GROUP;
         size_t size = (steps * width + 7) / 8;
@@ -155,7 +157,8 @@ static bool packed_read(const uint8_t *p, const uint8_t *end, int64_t y, uint32_
             group = padded;
         }
         uint64_t mask = (UINT64_C(1) << width) - 1;
-        for (uint32_t i = 0, bit = 0; i < steps; i++, bit += width) {
+        uint32_t wanted = head - from < steps ? head - from : steps;
+        for (uint32_t i = 0, bit = 0; i < wanted; i++, bit += width) {
             y -= (int64_t)(bits_load_u64(group + bit / 8) >> bit % 8 & mask);
             out[from + i] = (double)y / power;
         }
@@ -163,10 +166,10 @@ static bool packed_read(const uint8_t *p, const uint8_t *end, int64_t y, uint32_
             return false;
         p += size;
     }
-    return p == end;
+    return head < n || p == end;
 }
 
-bool qdecimal_read(const uint8_t *bytes, size_t size, uint64_t n, double *out)
+bool qdecimal_read(const uint8_t *bytes, size_t size, uint64_t n, uint64_t head, double *out)
 {
     const uint8_t *p = bytes + 1, *end = bytes + size;
     bool packed = (bytes[0] & QPANE_FORM_MASK) == QPANE_PACKED;
@@ -179,5 +182,6 @@ bool qdecimal_read(const uint8_t *bytes, size_t size, uint64_t n, double *out)
         return false;
     int64_t y = bytes[0] & NEGATIVE ? -(int64_t)first : (int64_t)first;
     out[0] = (double)y / power;
-    return packed ? packed_read(p, end, y, (uint32_t)n, power, out) : tiny_read(p, end, y, n, power, out);
+    return packed ? packed_read(p, end, y, (uint32_t)n, (uint32_t)head, power, out)
+                  : tiny_read(p, end, y, n, head, power, out);
 }

@@ -24,7 +24,8 @@ enum { QDECIMAL_MAX_N = 1024, QDECIMAL_MAX_SIZE = 24 + QDECIMAL_MAX_N * 8 };
 size_t qdecimal_write(uint8_t *dst, const uint64_t *keys, uint64_t n);
 /* Samples of a pane of form 2 or 4, as its bytes say; 0 if malformed. */
 uint64_t qdecimal_count(const uint8_t *bytes, size_t size);
-/* The n = qdecimal_count samples to out[0..n); false if malformed. */
-bool qdecimal_read(const uint8_t *bytes, size_t size, uint64_t n, double *out);
+/* The first `head` of n = qdecimal_count samples to out[0..head), 1 <= head <= n; false if what was read is malformed
+ * (all of it is only checked when head = n). */
+bool qdecimal_read(const uint8_t *bytes, size_t size, uint64_t n, uint64_t head, double *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/bits.h"
+#include "kernels/carve.h"
 #include "kernels/frame.h"
 #include "kernels/order.h"
 #include "kernels/qdecimal.h"
@@ -108,7 +109,7 @@ static bool frames_read(const uint8_t *bytes, size_t size, uint64_t n, double *o
     return p == end;
 }
 
-uint64_t qpane_open(const uint8_t *bytes, size_t size, double *out, struct select_run *ret)
+uint64_t qpane_open_head(const uint8_t *bytes, size_t size, uint64_t head, double *out, struct select_run *ret)
 {
     uint64_t n = qpane_count(bytes, size);
     if (n == 0 || n > UINT32_MAX)
@@ -117,9 +118,18 @@ uint64_t qpane_open(const uint8_t *bytes, size_t size, double *out, struct selec
     int form = bytes[0] & QPANE_FORM_MASK;
     if (form == QPANE_DOUBLES)
         return n;
-    bool ok = form == QPANE_FRAME ? frames_read(bytes, size, n, out) : qdecimal_read(bytes, size, n, out);
     ret->bytes = (const uint8_t *)out;
-    return ok ? n : 0;
+    if (form == QPANE_FRAME)
+        return frames_read(bytes, size, n, out) ? n : 0;
+    head = head < n ? head : n;
+    ret->n = (uint32_t)head;
+    ret->unread = (uint32_t)(n - head);
+    return qdecimal_read(bytes, size, n, head, out) ? n : 0;
+}
+
+uint64_t qpane_open(const uint8_t *bytes, size_t size, double *out, struct select_run *ret)
+{
+    return qpane_open_head(bytes, size, UINT64_MAX, out, ret);
 }
 
 /* Largest first and one NaN only? *last carries the key before v[0] from frame to frame. */
@@ -159,7 +169,7 @@ int qpane_validate(const uint8_t *bytes, size_t size, uint64_t n_max, const char
         if (!sorted(bytes + 1, n, &last))
             return refuse(reason, "a quantile pane is not sorted largest first");
     } else if (decimal) {
-        if (!qdecimal_read(bytes, size, n, part) || !sorted((const uint8_t *)part, n, &last))
+        if (!qdecimal_read(bytes, size, n, n, part) || !sorted((const uint8_t *)part, n, &last))
             return refuse(reason, "a decimal quantile pane is malformed");
         first_v = part[0];
     } else {
@@ -191,35 +201,103 @@ void qpane_extremes(const struct select_run *run, double *min, double *max)
     order_widen(min, max, bits_load_f64(run->bytes + (size_t)(n - 1) * 8));
 }
 
-/* Prometheus' quantile over the sorted union. */
-static double interpolate(struct select_run *runs, uint32_t runs_n, uint64_t total, double q)
+/* Where the statistic looks, q in [0, 1]: for the inclusive rank there is no upper neighbour. */
+static struct select_place place_of(enum statistic statistic, double q, uint64_t total)
 {
-    struct select_place at = select_interpolated(q, total);
-    double low, high;
-    select_pair(runs, runs_n, total, at.rank, &low, &high);
+    if (statistic == STATISTIC_QUANTILE)
+        return select_interpolated(q, total);
+    return (struct select_place){.rank = select_inclusive_rank(q, total)};
+}
+
+/* Prometheus' interpolation; an upper neighbour of no weight still counts there, as infinity times 0 is NaN. */
+static double between(enum statistic statistic, struct select_place at, double low, double high)
+{
+    if (statistic == STATISTIC_QUANTILE_RANK)
+        return low;
     return bits_one_nan(low * (1 - at.high_weight) + high * at.high_weight);
+}
+
+/* The answers that need no sample. */
+static bool answer_without(enum statistic statistic, double q, uint64_t total, double *ret)
+{
+    if (statistic == STATISTIC_COUNT)
+        *ret = (double)total;
+    else if (q != q)
+        *ret = bits_to_f64(BITS_NAN);
+    else if (q < 0 || q > 1)
+        *ret = q < 0 ? -INFINITY : INFINITY;
+    else
+        return false;
+    return true;
+}
+
+static bool answers(enum statistic statistic)
+{
+    return statistic == STATISTIC_COUNT || statistic == STATISTIC_QUANTILE || statistic == STATISTIC_QUANTILE_RANK;
+}
+
+/* Opens all panes, of each at least its first `head` samples. */
+static bool open_heads(const struct state_ref *src, uint32_t k, uint64_t head, double *samples, struct select_run *runs)
+{
+    for (uint32_t i = 0; i < k; i++) {
+        if (qpane_open_head(src[i].bytes, src[i].size, head, samples, &runs[i]) == 0)
+            return false;
+        if (runs[i].bytes == (const uint8_t *)samples)
+            samples += runs[i].n;
+    }
+    return true;
+}
+
+size_t qpane_estimate_scratch(uint64_t n, uint32_t k)
+{
+    return carve_size(k * sizeof(struct select_run)) + carve_size(qpane_room(n) * sizeof(double));
+}
+
+int qpane_estimate(const struct state_ref *src, uint32_t k, enum statistic statistic, double q, void *scratch,
+                   double *ret)
+{
+    uint64_t total = 0;
+    if (!answers(statistic))
+        return SKETCH_BAD_DATA;
+    for (uint32_t i = 0; i < k; i++)
+        total += qpane_count(src[i].bytes, src[i].size);
+    if (total == 0)
+        return SKETCH_NONE;
+    if (answer_without(statistic, q, total, ret))
+        return SKETCH_OK;
+    uint8_t *rest = scratch;
+    struct select_run *runs = carve(&rest, k * sizeof *runs);
+    double *samples = (double *)(void *)rest, low, high;
+    struct select_place at = place_of(statistic, q, total);
+    uint64_t low_place = total - 1 - at.rank;
+    if (low_place <= SELECT_TOP_MAX && low_place < total / 4) {
+        /* Twice its share of the top is nearly always enough of a pane. */
+        if (!open_heads(src, k, 2 * low_place / k + 8, samples, runs))
+            return SKETCH_CORRUPT;
+        if (select_top(runs, k, low_place, &low, &high)) {
+            *ret = between(statistic, at, low, high);
+            return SKETCH_OK;
+        }
+    }
+    if (!open_heads(src, k, UINT64_MAX, samples, runs))
+        return SKETCH_CORRUPT;
+    select_pair(runs, k, total, at.rank, &low, &high);
+    *ret = between(statistic, at, low, high);
+    return SKETCH_OK;
 }
 
 int qpane_read(struct select_run *runs, uint32_t runs_n, enum statistic statistic, double q, double *ret)
 {
     uint64_t total = select_total(runs, runs_n);
+    if (!answers(statistic))
+        return SKETCH_BAD_DATA;
     if (total == 0)
         return SKETCH_NONE;
-    if (statistic == STATISTIC_COUNT) {
-        *ret = (double)total;
+    if (answer_without(statistic, q, total, ret))
         return SKETCH_OK;
-    }
-    if (statistic != STATISTIC_QUANTILE && statistic != STATISTIC_QUANTILE_RANK)
-        return SKETCH_BAD_DATA;
-    if (q != q) {
-        *ret = bits_to_f64(BITS_NAN);
-    } else if (q < 0 || q > 1) {
-        *ret = q < 0 ? -INFINITY : INFINITY;
-    } else if (statistic == STATISTIC_QUANTILE) {
-        *ret = interpolate(runs, runs_n, total, q);
-    } else {
-        double high;
-        select_pair(runs, runs_n, total, select_inclusive_rank(q, total), ret, &high);
-    }
+    struct select_place at = place_of(statistic, q, total);
+    double low, high;
+    select_pair(runs, runs_n, total, at.rank, &low, &high);
+    *ret = between(statistic, at, low, high);
     return SKETCH_OK;
 }

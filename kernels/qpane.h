@@ -49,6 +49,8 @@ static inline uint64_t qpane_room(uint64_t n)
  * out[0..qpane_room(n)). Returns n, or 0 if the bytes are malformed.
  */
 uint64_t qpane_open(const uint8_t *bytes, size_t size, double *out, struct select_run *ret);
+/* The same, but only the first `head` samples need be decoded: ret->n of them are, and ret->unread are not. */
+uint64_t qpane_open_head(const uint8_t *bytes, size_t size, uint64_t head, double *out, struct select_run *ret);
 
 /* Any form but 3, well formed, sorted, flagged rightly, of at most n_max samples? 0, or SKETCH_CORRUPT with a reason.
  */
@@ -57,7 +59,15 @@ int qpane_validate(const uint8_t *bytes, size_t size, uint64_t n_max, const char
 /* Widens [*min, *max] (both NaN: none yet) by the run's samples that are not NaN. */
 void qpane_extremes(const struct select_run *run, double *min, double *max);
 
-/* What every quantile family answers alike. */
+/*
+ * COUNT, QUANTILE or QUANTILE_RANK over k validated panes of any form but 3, decoding no more than the answer needs.
+ * Scratch: k runs and qpane_room(all samples) doubles, as qpane_estimate_scratch says.
+ */
+size_t qpane_estimate_scratch(uint64_t n, uint32_t k);
+int qpane_estimate(const struct state_ref *src, uint32_t k, enum statistic statistic, double q, void *scratch,
+                   double *ret);
+
+/* The same statistics over opened runs. */
 int qpane_read(struct select_run *runs, uint32_t runs_n, enum statistic statistic, double q, double *ret);
 
 #endif

@@ -1,13 +1,11 @@
 #include "kernels/select.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "kernels/order.h"
 
 enum {
-    WALK_MAX = 192,  /* pops that a walk from the top may cost */
     FINISH_MAX = 40, /* candidates that are sorted at once */
     PIVOTS = 9,      /* runs asked for a pivot */
     FAST_ROUNDS = 24 /* after so many, pivots come from the heaviest window's middle */
@@ -72,7 +70,8 @@ static void sift(struct select_run *runs, uint32_t n, uint32_t i)
     runs[i] = r;
 }
 
-static struct pair walk(struct select_run *runs, uint32_t runs_n, uint64_t place)
+/* False if a run ended that has unread samples. */
+static bool walk(struct select_run *runs, uint32_t runs_n, uint64_t place, struct pair *ret)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < runs_n; i++)
@@ -98,6 +97,8 @@ static struct pair walk(struct select_run *runs, uint32_t runs_n, uint64_t place
             break;
         }
         if (++runs[0].lo == runs[0].n) {
+            if (runs[0].unread > 0)
+                return false;
             struct select_run swap = runs[--n];
             runs[n] = runs[0];
             runs[0] = swap;
@@ -105,7 +106,8 @@ static struct pair walk(struct select_run *runs, uint32_t runs_n, uint64_t place
         if (n > 0)
             sift(runs, n, 0);
     }
-    return p;
+    *ret = p;
+    return true;
 }
 
 static void sort_candidates(struct candidate *c, uint32_t n)
@@ -223,16 +225,26 @@ static struct pair narrow(struct select_run *runs, uint32_t runs_n, uint64_t tot
     return finish(runs, runs_n, place);
 }
 
+bool select_top(struct select_run *runs, uint32_t runs_n, uint64_t low_place, double *ret_low, double *ret_high)
+{
+    struct pair p; /* the upper neighbour comes first from the top */
+    if (!walk(runs, runs_n, low_place == 0 ? 0 : low_place - 1, &p))
+        return false;
+    *ret_high = order_value(p.first);
+    *ret_low = order_value(low_place == 0 ? p.first : p.second);
+    return true;
+}
+
 void select_pair(struct select_run *runs, uint32_t runs_n, uint64_t total, uint64_t rank, double *ret_low,
                  double *ret_high)
 {
-    uint64_t low_place = total - 1 - rank;
-    uint64_t place = low_place == 0 ? 0 : low_place - 1; /* the upper neighbour comes first from the top */
-    uint64_t items = 0;
+    uint64_t low_place = total - 1 - rank, items = 0;
     for (uint32_t i = 0; i < runs_n; i++)
         items += runs[i].n;
-    bool near_top = (double)low_place * ((double)items / (double)total) <= WALK_MAX && low_place < total / 4;
-    struct pair p = near_top ? walk(runs, runs_n, place) : narrow(runs, runs_n, total, place);
+    bool near_top = (double)low_place * ((double)items / (double)total) <= SELECT_TOP_MAX && low_place < total / 4;
+    if (near_top && select_top(runs, runs_n, low_place, ret_low, ret_high))
+        return;
+    struct pair p = narrow(runs, runs_n, total, low_place == 0 ? 0 : low_place - 1);
     *ret_high = order_value(p.first);
     *ret_low = order_value(low_place == 0 ? p.first : p.second);
 }

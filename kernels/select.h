@@ -13,6 +13,7 @@
 #ifndef KERNELS_SELECT_H
 #define KERNELS_SELECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct select_run {
@@ -20,6 +21,7 @@ struct select_run {
     uint64_t weight;      /* >= 1 */
     uint32_t n;
     uint32_t lo, hi; /* the selection's own: the window still in question */
+    uint32_t unread; /* samples below the n that are not decoded: only select_top may see such a run */
 };
 
 /* Sum of n * weight. */
@@ -32,6 +34,13 @@ uint64_t select_total(const struct select_run *runs, uint32_t runs_n);
  */
 void select_pair(struct select_run *runs, uint32_t runs_n, uint64_t total, uint64_t rank, double *ret_low,
                  double *ret_high);
+
+/*
+ * The same when the answer lies among the `low_place` + 1 greatest (low_place = total - 1 - rank, total counting unread
+ * samples too): true, or false if a run with unread samples may hold it.
+ */
+bool select_top(struct select_run *runs, uint32_t runs_n, uint64_t low_place, double *ret_low, double *ret_high);
+enum { SELECT_TOP_MAX = 192 }; /* samples that a walk from the top may pass */
 
 /* Where a quantile looks: the lower rank and the weight of its upper neighbour, as Prometheus' rank q(n-1); n >= 1,
  * 0 <= q <= 1. */

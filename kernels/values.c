@@ -30,7 +30,7 @@ static size_t values_size_bound(const struct sketch_params *params, uint64_t n)
 static size_t values_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k)
 {
     return 2 * carve_size(n * 8) + carve_size(qpane_room(n) * 8) + carve_size(k * sizeof(uint64_t)) +
-           carve_size(k * sizeof(struct select_run)) + qpane_write_scratch(n);
+           qpane_estimate_scratch(n, k) + qpane_write_scratch(n);
 }
 
 static int values_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, int64_t end_ms,
@@ -73,23 +73,17 @@ static int values_merge_k(uint8_t *dst, size_t cap, size_t *ret_size, const stru
 static int values_estimate(const struct state_ref *src, uint32_t k, const struct sketch_params *params,
                            enum statistic statistic, const struct sketch_args *args, void *scratch, double *ret)
 {
-    uint8_t *rest = scratch;
-    struct select_run *runs = carve(&rest, k * sizeof *runs);
-    double *samples = (double *)(void *)rest;
+    if (statistic != STATISTIC_MIN && statistic != STATISTIC_MAX)
+        return qpane_estimate(src, k, statistic, args ? args->q : 0, scratch, ret);
+    double *samples = scratch, min = bits_to_f64(BITS_NAN), max = min;
+    struct select_run run;
     for (uint32_t i = 0; i < k; i++) {
-        if (qpane_open(src[i].bytes, src[i].size, samples, &runs[i]) == 0)
+        if (qpane_open(src[i].bytes, src[i].size, samples, &run) == 0)
             return SKETCH_CORRUPT;
-        if (runs[i].bytes == (const uint8_t *)samples)
-            samples += runs[i].n;
+        qpane_extremes(&run, &min, &max);
     }
-    if (statistic == STATISTIC_MIN || statistic == STATISTIC_MAX) {
-        double min = bits_to_f64(BITS_NAN), max = min;
-        for (uint32_t i = 0; i < k; i++)
-            qpane_extremes(&runs[i], &min, &max);
-        *ret = statistic == STATISTIC_MIN ? min : max;
-        return k == 0 ? SKETCH_NONE : SKETCH_OK;
-    }
-    return qpane_read(runs, k, statistic, args ? args->q : 0, ret);
+    *ret = statistic == STATISTIC_MIN ? min : max;
+    return k == 0 ? SKETCH_NONE : SKETCH_OK;
 }
 
 static int values_validate(const uint8_t *bytes, size_t n, const struct sketch_params *params, const char **reason)
