@@ -5,6 +5,7 @@
 #include "executor/raw.h"
 #include "executor/result.h"
 #include "executor/snapshot.h"
+#include "plan/explain.h"
 #include "promql/print.h"
 
 void query_limits_default(struct query_limits *l)
@@ -119,6 +120,18 @@ static int add_bound(struct run *r, struct err *e)
 /* ---- evaluating ---- */
 static int eval_node(struct run *r, uint32_t id, struct value *ret, struct err *e);
 
+/* An answer that may be off says by how much: family, parameters, guarantee. */
+static void note_guarantee(struct run *r, const struct plan_view *view, const struct plan_node *node)
+{
+    struct accuracy guarantee = view_guarantee(view, node->statistic);
+    struct strbuf text = {0};
+    if (guarantee.kind == ACCURACY_EXACT)
+        return;
+    guarantee_text(view->family, &view->params, &guarantee, &text);
+    notes_info(r->ev.notes, STR_FMT " is estimated from panes of %s", STR_ARG(node->expr_text), strbuf_z(&text));
+    strbuf_done(&text);
+}
+
 static int estimate_node(struct run *r, uint32_t id, struct value *ret, struct err *e)
 {
     const struct plan_node *node = &r->bound.nodes[id];
@@ -127,6 +140,7 @@ static int estimate_node(struct run *r, uint32_t id, struct value *ret, struct e
                           .result = &r->snapshot.results[r->requests[id]],
                           .sketch_seed = r->bound.plan->sketch_seed};
     site_of(r->exprs[id], &p.site);
+    note_guarantee(r, p.view, node);
     return panes_estimate(&r->ev, &p, &r->t, ret, &r->counts, e);
 }
 
