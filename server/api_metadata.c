@@ -8,10 +8,11 @@
 
 enum { WORK_MEMORY_MAX = 1 << 30 };
 
-/* One call's arena, selectors and limit. start and end are checked as Prometheus does; series are listed whatever their
- * time, since the catalog does not know it. */
+/* One call's arena, selectors and limit. Series that ended before `start` are left out of series lists; names and
+ * values, and anything after `end`, come from the whole catalog, which does not know times: a superset. */
 struct lookup {
     struct arena a;
+    int64_t start_ms;
     struct selectors selectors;
     uint64_t limit;
     struct notes notes;
@@ -20,15 +21,15 @@ struct lookup {
 static int lookup_begin(struct lookup *l, const struct http_request *q, struct err *e)
 {
     *l = (struct lookup){0};
-    int64_t start_ms, end_ms;
+    int64_t end_ms;
     arena_init(&l->a, WORK_MEMORY_MAX);
     l->notes.arena = &l->a;
     int code = params_limit(q, "limit", &l->limit, e);
     if (code == 0)
-        code = params_time(q, "start", -PARAMS_TIME_MAX_MS, true, true, &start_ms, e);
+        code = params_time(q, "start", -PARAMS_TIME_MAX_MS, true, true, &l->start_ms, e);
     if (code == 0)
         code = params_time(q, "end", PARAMS_TIME_MAX_MS, true, true, &end_ms, e);
-    if (code == 0 && end_ms < start_ms)
+    if (code == 0 && end_ms < l->start_ms)
         code = err_set(e, ERR_BAD_DATA, "invalid parameter \"end\": end timestamp must not be before start time");
     if (code == 0)
         code = params_selectors(q, &l->a, &l->selectors, e);
@@ -60,7 +61,8 @@ static int by_labels(const void *pa, const void *pb)
     return labels_cmp(pa, pb);
 }
 
-/* The label sets that any selector matches, each once, sorted. A snapshot of an empty span copies no samples. */
+/* The label sets that any selector matches, each once, sorted. A snapshot of an empty span copies no samples, and lists
+ * the series that have any after it. */
 static int collect_series(struct server *s, struct lookup *l, struct labels **ret, uint32_t *ret_n, struct err *e)
 {
     const struct source *source = s->executor.source;
@@ -70,12 +72,12 @@ static int collect_series(struct server *s, struct lookup *l, struct labels **re
     int code = arena_check(&l->a, "request", e);
     if (code != 0)
         return code;
-    int64_t now_ms = server_now_ms(s);
+    int64_t at_ms = l->start_ms - 1;
     for (uint32_t i = 0; i < selectors_n; i++)
         requests[i] = (struct source_request){.matchers = l->selectors.v[i].matchers,
                                               .matchers_n = l->selectors.v[i].matchers_n,
-                                              .start_ms = now_ms,
-                                              .end_ms = now_ms};
+                                              .start_ms = at_ms,
+                                              .end_ms = at_ms};
     code = source->snapshot(source->ctx, requests, selectors_n, &l->a, results, e);
     uint64_t total = 0;
     for (uint32_t i = 0; code == 0 && i < selectors_n; i++)
