@@ -237,10 +237,10 @@ int aggregate_choose_apply(const struct apply *c, struct value *ret, struct err 
     struct choice x = {.c = c, .series = vector->series};
     struct groups groups;
     bool nothing, best = op == AGGREGATE_TOPK || op == AGGREGATE_BOTTOMK;
-    int code = check_param(c, &nothing, e);
-    if (code == 0)
-        code = apply_make_vector(c, vector->series_n, ret, e);
-    if (code != 0 || nothing)
+    int code = apply_make_vector(c, vector->series_n, ret, e);
+    if (code == 0 && vector->series_n > 0)
+        code = check_param(c, &nothing, e);
+    if (code != 0 || vector->series_n == 0 || nothing)
         return code;
     code = groups_make(c, &groups, e);
     if (code == 0)

@@ -86,6 +86,12 @@ static int sort_with(const struct apply *c, int (*compare)(const void *, const v
 {
     const struct value *vector = &c->args[0];
     if (c->t->n != 1) {
+        struct note_text text;
+        struct str place = eval_place(c->ev, c->expr->start, text.place);
+        notes_warn(c->ev->notes,
+                   "PromQL warning: sort is ineffective for range queries since results are always ordered by "
+                   "labels" STR_FMT,
+                   STR_ARG(place));
         *ret = *vector;
         return 0;
     }
