@@ -59,10 +59,6 @@ static const char workload_text[] =
     "    query: quantile_over_time(0.5, latency_ms[5m])\n"
     "    every: 10s\n"
     "    accuracy: {rank: 0.01}\n"
-    "  - name: worst p99 of each job\n"
-    "    query: max by (job) (quantile_over_time(0.99, latency_ms[5m]))\n"
-    "    every: 10s\n"
-    "    accuracy: {rank: 0.01}\n"
     "  - name: requests a second of each job\n"
     "    query: sum by (job) (rate(http_requests_total[5m]))\n"
     "    every: 10s\n"
@@ -148,9 +144,10 @@ static void print_welcome(const struct demo *d, uint64_t samples_n)
            "  plan        %s/api/v1/plan?format=text\n"
            "  figures     %s/metrics\n"
            "  data        %s\n\n"
-           "The planned quantile, from panes (see X-Mullion-Source and the guarantee in infos):\n\n"
-           "  curl -sD - '%s/api/v1/query' --data-urlencode "
-           "'query=max by (job) (quantile_over_time(0.99, latency_ms[5m]))'\n\nCtrl-C ends it.\n",
+           "A planned quantile, from panes (see X-Mullion-Source, and the guarantee in infos):\n\n"
+           "  curl -sD - '%s/api/v1/query' --data-urlencode 'query=quantile_over_time(0.99, latency_ms[5m])' \\\n"
+           "    -d limit=3 -d time=$(($(date +%%s) / 10 * 10))\n\n"
+           "Ctrl-C ends it.\n",
            (unsigned long long)samples_n, d->url, d->url, d->url, d->directory, d->url);
     fflush(stdout);
 }

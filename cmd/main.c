@@ -13,6 +13,8 @@ static const struct {
 } commands[] = {
     {"serve", "take remote write, keep panes, answer PromQL", command_serve},
     {"plan", "plan which summaries a workload needs (runs mullion-plan)", command_plan},
+    {"query", "ask a server, or a data directory, one query", command_query},
+    {"check", "check a workload, a plan file or a data directory", command_check},
     {"demo", "a server with a workload and live synthetic samples", command_demo},
 };
 enum { COMMANDS_N = sizeof commands / sizeof *commands, NAME_MAX_BYTES = 64 };

@@ -1,6 +1,7 @@
 #include "cmd/planner_child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <signal.h>
 #include <spawn.h>
@@ -49,13 +50,18 @@ static int wait_for(pid_t child, int *ret_status, struct err *e)
     return 0;
 }
 
-int planner_run(char *const *argv, int *ret_status, struct err *e)
+int planner_run(char *const *argv, bool show_output, int *ret_status, struct err *e)
 {
     pid_t child;
     char path[PLANNER_PATH_MAX];
     planner_find(path);
     fflush(stdout);
-    int failed = posix_spawnp(&child, path, NULL, NULL, argv, environ);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    if (!show_output)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    int failed = posix_spawnp(&child, path, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
     if (failed != 0)
         return err_set(e, ERR_IO, "%s cannot be run (%s): it belongs beside mullion, or in PATH", path,
                        strerror(failed));
@@ -72,7 +78,7 @@ int planner_plan_file(const char *workload, const char *plan, uint64_t seed, str
         snprintf(plan_text, sizeof plan_text, "%s", plan) >= PLANNER_PATH_MAX)
         return err_set(e, ERR_BAD_DATA, "the workload's or plan's path is too long");
     char *argv[] = {name, output, plan_text, seed_option, seed_text, end, workload_text, NULL};
-    int code = planner_run(argv, &status, e);
+    int code = planner_run(argv, true, &status, e);
     if (code != 0)
         return code;
     if (status != 0)

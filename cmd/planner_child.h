@@ -2,6 +2,7 @@
 #ifndef CMD_PLANNER_CHILD_H
 #define CMD_PLANNER_CHILD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -13,7 +14,7 @@ void planner_find(char ret[PLANNER_PATH_MAX]);
 /* Run it with these arguments (NULL-terminated, argv[0] included), its output and errors passed on, and wait:
  * ret_status is its exit status. ERR_IO when it cannot be started, is killed, or takes longer than PLANNER_DEADLINE_S.
  */
-int planner_run(char *const *argv, int *ret_status, struct err *e);
+int planner_run(char *const *argv, bool show_output, int *ret_status, struct err *e);
 /* Plan `workload` into the file `plan`, with the sketches' seed. ERR_BAD_DATA when it finds problems (which it has
  * printed). */
 int planner_plan_file(const char *workload, const char *plan, uint64_t seed, struct err *e);
