@@ -221,7 +221,7 @@ int catalog_load(struct catalog *c, struct store_txn *t, struct err *e)
     if (code)
         return code;
     struct str count;
-    code = store_get(t, TABLE_META, SERIES_N_NAME, sizeof(SERIES_N_NAME) - 1, &count, e);
+    code = store_meta_get(t, SERIES_N_NAME, &count, e);
     if (code && code != ERR_NOT_FOUND)
         return code;
     uint32_t want = !code && count.n == 4 ? load_u32(count.p) : 0;

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "store/row_check.h"
+#include "store/sum.h"
 #include "store/tables.h"
 
 enum { BLOCK_KEY_BYTES = 20, WINDOW_KEY_BYTES = 12, MANIFEST_BYTES = 40, MANIFEST_SUM_AT = 32 };
@@ -88,14 +89,6 @@ int pane_window_walk(struct store_txn *t, uint32_t view, int64_t end_ms,
 
 /* ---- manifests ---- */
 
-static uint64_t manifest_sum(const uint8_t key[WINDOW_KEY_BYTES], const uint8_t *value)
-{
-    uint8_t bytes[WINDOW_KEY_BYTES + MANIFEST_SUM_AT];
-    memcpy(bytes, key, WINDOW_KEY_BYTES);
-    memcpy(bytes + WINDOW_KEY_BYTES, value, MANIFEST_SUM_AT);
-    return XXH3_64bits(bytes, sizeof(bytes));
-}
-
 int pane_manifest_put(struct store_txn *t, uint32_t view, int64_t end_ms, const struct pane_manifest *m, struct err *e)
 {
     uint8_t key[WINDOW_KEY_BYTES], value[MANIFEST_BYTES];
@@ -105,14 +98,15 @@ int pane_manifest_put(struct store_txn *t, uint32_t view, int64_t end_ms, const 
     store_u64(value + 8, m->states);
     store_u64(value + 16, m->samples);
     store_u64(value + 24, m->checksum);
-    store_u64(value + MANIFEST_SUM_AT, manifest_sum(key, value));
+    store_u64(value + MANIFEST_SUM_AT, store_sum_keyed(key, sizeof(key), value, MANIFEST_SUM_AT));
     return store_put(t, TABLE_MANIFESTS, key, sizeof(key), (struct str){(const char *)value, sizeof(value)}, e);
 }
 
 static int manifest_read(struct str key, struct str value, struct pane_manifest *ret, struct err *e)
 {
     const uint8_t *k = (const uint8_t *)key.p, *p = (const uint8_t *)value.p;
-    if (value.n != MANIFEST_BYTES || load_u64(p + MANIFEST_SUM_AT) != manifest_sum(k, p))
+    if (value.n != MANIFEST_BYTES ||
+        load_u64(p + MANIFEST_SUM_AT) != store_sum_keyed(k, WINDOW_KEY_BYTES, p, MANIFEST_SUM_AT))
         return err_set(e, ERR_CORRUPT, "the manifest of view %u, end %lld fails its checksum", load_be32(k),
                        (long long)load_be_i64(k + 4));
     *ret = (struct pane_manifest){.shards = load_u32(p),

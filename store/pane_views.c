@@ -6,33 +6,31 @@
  *
  * A number stays its identity's for good, also after the view and its panes are gone.
  */
-#include <xxhash.h>
-
 #include "base/bytes.h"
 #include "store/pane.h"
+#include "store/row_check.h"
 #include "store/source.h"
+#include "store/sum.h"
 #include "store/tables.h"
 
 enum { VIEW_BYTES = 40, VIEW_SUM_AT = 32, IDENTITY_BYTES = 16 };
 
-static uint64_t view_sum(const uint8_t key[4], const uint8_t *value)
-{
-    uint8_t bytes[4 + VIEW_SUM_AT];
-    memcpy(bytes, key, 4);
-    memcpy(bytes + 4, value, VIEW_SUM_AT);
-    return XXH3_64bits(bytes, sizeof(bytes));
-}
-
 static int view_read(const uint8_t key[4], struct str value, struct pane_view *ret, struct err *e)
 {
     const uint8_t *p = (const uint8_t *)value.p;
-    if (value.n != VIEW_BYTES || load_u64(p + VIEW_SUM_AT) != view_sum(key, p))
+    if (value.n != VIEW_BYTES || load_u64(p + VIEW_SUM_AT) != store_sum_keyed(key, 4, p, VIEW_SUM_AT))
         return err_set(e, ERR_CORRUPT, "the store's entry of view %u fails its checksum", load_be32(key));
     ret->number = load_be32(key);
     memcpy(ret->identity, p, IDENTITY_BYTES);
     ret->complete_from_ms = load_i64(p + 16);
     ret->sealed_to_ms = load_i64(p + 24);
     return 0;
+}
+
+int view_row_check(struct str key, struct str value, struct err *e)
+{
+    struct pane_view v;
+    return view_read((const uint8_t *)key.p, value, &v, e);
 }
 
 static int view_write(struct store_txn *t, const struct pane_view *v, struct err *e)
@@ -42,7 +40,7 @@ static int view_write(struct store_txn *t, const struct pane_view *v, struct err
     memcpy(value, v->identity, IDENTITY_BYTES);
     store_i64(value + 16, v->complete_from_ms);
     store_i64(value + 24, v->sealed_to_ms);
-    store_u64(value + VIEW_SUM_AT, view_sum(key, value));
+    store_u64(value + VIEW_SUM_AT, store_sum_keyed(key, 4, value, VIEW_SUM_AT));
     return store_put(t, TABLE_VIEWS, key, sizeof(key), (struct str){(const char *)value, sizeof(value)}, e);
 }
 

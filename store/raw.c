@@ -69,15 +69,14 @@ static bool in_shard(const struct store_cursor *c, uint32_t metric, uint32_t sha
     return c->found && load_be32(c->key.p) == metric && load_be32(c->key.p + 4) == shard;
 }
 
-/* INT64_MAX when unknown or damaged: then nothing is skipped. *ret_known (may be NULL): is there a value at all? */
+/* INT64_MAX when unknown: then nothing is skipped. *ret_known (may be NULL): is there a value at all? */
 static int reach_read(struct store_txn *t, int64_t *ret_ms, bool *ret_known, struct err *e)
 {
     struct str value;
-    int code = store_get(t, TABLE_META, REACH_NAME, sizeof(REACH_NAME) - 1, &value, e);
+    int code = store_meta_get(t, REACH_NAME, &value, e);
     if (code && code != ERR_NOT_FOUND)
         return code;
-    bool sound = !code && value.n == 16 && load_u64(value.p + 8) == store_sum(value.p, 16, 8);
-    *ret_ms = sound ? load_i64(value.p) : INT64_MAX;
+    *ret_ms = !code && value.n == 8 ? load_i64(value.p) : INT64_MAX;
     if (ret_known)
         *ret_known = code == 0;
     return 0;
@@ -117,9 +116,8 @@ static int reach_widen(struct store_txn *t, int64_t reach_ms, struct err *e)
         code = table_empty(t, &empty, e);
     if (code || (!empty && reach_ms <= known_ms))
         return code;
-    uint8_t value[16];
+    uint8_t value[8];
     store_i64(value, reach_ms);
-    store_u64(value + 8, store_sum(value, sizeof(value), 8));
     return store_meta_put(t, REACH_NAME, (struct str){(const char *)value, sizeof(value)}, e);
 }
 

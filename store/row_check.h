@@ -8,8 +8,10 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Series: key, checksum and version; all ids hang on them. 0, ERR_CORRUPT or ERR_VERSION. */
+/* Rows that all else hangs on are wholly checked: 0, ERR_CORRUPT or ERR_VERSION. */
 int catalog_batch_check(struct str key, struct str value, struct err *e);
+int meta_row_check(struct str key, struct str value, struct err *e);
+int view_row_check(struct str key, struct str value, struct err *e);
 /* Blocks: ERR_CORRUPT when the block is whole but stands under another block's key. A block that is itself damaged is
  * no fault of the index: its readers find it under its key and report it. */
 int raw_row_check(struct str key, struct str value, struct err *e);

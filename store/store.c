@@ -13,7 +13,9 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "store/row_check.h"
 #include "store/store_env.h"
+#include "store/sum.h"
 
 /* FORMAT is three lines of text: the format with its number, "id HEX", "sketch_seed HEX". */
 #define FORMAT_NAME "mullion-data/"
@@ -464,13 +466,44 @@ int store_copy(struct store *s, const char *path, struct err *e)
 
 /* ---- meta ---- */
 
+/* A value is followed by the XXH3 of its name and itself: much hangs on these few bytes. */
+enum { META_SUM_BYTES = 8 };
+
+int meta_row_check(struct str key, struct str value, struct err *e)
+{
+    if (value.n >= META_SUM_BYTES) {
+        size_t n = value.n - META_SUM_BYTES;
+        if (load_u64(value.p + n) == store_sum_keyed(key.p, key.n, value.p, n))
+            return 0;
+    }
+    return err_set(e, ERR_CORRUPT, "store.mdb: the value named " STR_FMT " fails its checksum", STR_ARG(key));
+}
+
 int store_meta_get(struct store_txn *t, const char *name, struct str *ret, struct err *e)
 {
-    int code = store_get(t, TABLE_META, name, strlen(name), ret, e);
-    return code == ERR_NOT_FOUND ? err_set(e, ERR_NOT_FOUND, "the store has no value named %s", name) : code;
+    struct str value, key = str_of(name);
+    int code = store_get(t, TABLE_META, key.p, key.n, &value, e);
+    if (code == ERR_NOT_FOUND)
+        return err_set(e, ERR_NOT_FOUND, "the store has no value named %s", name);
+    if (!code)
+        code = meta_row_check(key, value, e);
+    if (!code)
+        *ret = (struct str){value.p, value.n - META_SUM_BYTES};
+    return code;
 }
 
 int store_meta_put(struct store_txn *t, const char *name, struct str value, struct err *e)
 {
-    return store_put(t, TABLE_META, name, strlen(name), value, e);
+    uint8_t *p;
+    struct str key = str_of(name);
+    if (value.n > STORE_VALUE_MAX_BYTES - META_SUM_BYTES)
+        return err_set(e, ERR_LIMIT, "the value named %s is too large for the store", name);
+    uint64_t sum = store_sum_keyed(key.p, key.n, value.p, value.n);
+    int code = store_reserve(t, TABLE_META, key.p, key.n, value.n + META_SUM_BYTES, &p, e);
+    if (code)
+        return code;
+    if (value.n)
+        memcpy(p, value.p, value.n);
+    store_u64(p + value.n, sum);
+    return 0;
 }

@@ -62,7 +62,7 @@ void store_size_read(struct store *s, struct store_size *ret);
 /* A consistent, compact copy of store.mdb as it is now, at `path` (which must not exist), while all goes on. */
 int store_copy(struct store *s, const char *path, struct err *e);
 
-/* Small named values: meta table. Returns ERR_NOT_FOUND when absent; bytes valid until the transaction ends. */
+/* Small named values: meta table, checksummed. ERR_NOT_FOUND when absent; bytes valid until the transaction ends. */
 int store_meta_get(struct store_txn *t, const char *name, struct str *ret, struct err *e);
 int store_meta_put(struct store_txn *t, const char *name, struct str value, struct err *e);
 

@@ -18,3 +18,12 @@ uint64_t store_sum(const void *bytes, size_t n, size_t field_at)
     XXH3_64bits_update(&state, p + field_at + sizeof(zero), n - field_at - sizeof(zero));
     return XXH3_64bits_digest(&state);
 }
+
+uint64_t store_sum_keyed(const void *key, size_t key_bytes, const void *bytes, size_t n)
+{
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    XXH3_64bits_update(&state, key, key_bytes);
+    XXH3_64bits_update(&state, bytes, n);
+    return XXH3_64bits_digest(&state);
+}

@@ -6,5 +6,7 @@
 #include <stdint.h>
 
 uint64_t store_sum(const void *bytes, size_t n, size_t field_at); /* field_at + 8 <= n */
+/* XXH3-64 of a key and the bytes kept under it. */
+uint64_t store_sum_keyed(const void *key, size_t key_bytes, const void *bytes, size_t n);
 
 #endif
