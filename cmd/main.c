@@ -14,6 +14,7 @@ static const struct {
     {"serve", "take remote write, keep panes, answer PromQL", command_serve},
     {"plan", "plan which summaries a workload needs (runs mullion-plan)", command_plan},
     {"query", "ask a server, or a data directory, one query", command_query},
+    {"load", "send generated or recorded samples by remote write", command_load},
     {"check", "check a workload, a plan file or a data directory", command_check},
     {"demo", "a server with a workload and live synthetic samples", command_demo},
 };
