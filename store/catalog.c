@@ -10,6 +10,7 @@
 struct catalog *catalog_new(void)
 {
     struct catalog *c = mem_zalloc(sizeof(*c));
+    c->seed = map_seed();
     arena_init(&c->strings, 0);
     map_init(&c->symbol_map);
     map_init(&c->pair_map);
@@ -48,9 +49,9 @@ void catalog_free(struct catalog *c)
 
 /* ---- symbols and pairs ---- */
 
-static uint64_t text_hash(struct str text)
+static uint64_t text_hash(const struct catalog *c, struct str text)
 {
-    return XXH3_64bits_withSeed(text.p, text.n, map_seed());
+    return XXH3_64bits_withSeed(text.p, text.n, c->seed);
 }
 
 struct text_key {
@@ -67,20 +68,20 @@ static bool symbol_same(const void *ctx, uint32_t number)
 static uint64_t symbol_hash(const void *ctx, uint32_t number)
 {
     const struct catalog *c = ctx;
-    return text_hash(symbol_str(c->symbols[number]));
+    return text_hash(c, symbol_str(c->symbols[number]));
 }
 
 const struct symbol *catalog_symbol(const struct catalog *c, struct str text)
 {
     struct text_key key = {c, text};
-    int64_t number = map_find(&c->symbol_map, text_hash(text), symbol_same, &key);
+    int64_t number = map_find(&c->symbol_map, text_hash(c, text), symbol_same, &key);
     return number < 0 ? NULL : c->symbols[number];
 }
 
 static struct symbol *symbol_intern(struct catalog *c, struct str text)
 {
     struct text_key key = {c, text};
-    uint64_t hash = text_hash(text);
+    uint64_t hash = text_hash(c, text);
     int64_t number = map_find(&c->symbol_map, hash, symbol_same, &key);
     if (number >= 0)
         return c->symbols[number];
@@ -95,10 +96,10 @@ static struct symbol *symbol_intern(struct catalog *c, struct str text)
     return s;
 }
 
-static uint64_t numbers_hash(const struct symbol *name, const struct symbol *value)
+static uint64_t numbers_hash(const struct catalog *c, const struct symbol *name, const struct symbol *value)
 {
     uint32_t numbers[2] = {name->number, value->number};
-    return XXH3_64bits_withSeed(numbers, sizeof(numbers), map_seed());
+    return XXH3_64bits_withSeed(numbers, sizeof(numbers), c->seed);
 }
 
 struct pair_key {
@@ -116,7 +117,7 @@ static bool pair_same(const void *ctx, uint32_t number)
 static uint64_t pair_hash(const void *ctx, uint32_t number)
 {
     const struct catalog *c = ctx;
-    return numbers_hash(c->pairs[number].name, c->pairs[number].value);
+    return numbers_hash(c, c->pairs[number].name, c->pairs[number].value);
 }
 
 const struct pair *catalog_pair(const struct catalog *c, const struct symbol *name, const struct symbol *value)
@@ -124,7 +125,7 @@ const struct pair *catalog_pair(const struct catalog *c, const struct symbol *na
     if (!name || !value)
         return NULL;
     struct pair_key key = {c, name, value};
-    int64_t number = map_find(&c->pair_map, numbers_hash(name, value), pair_same, &key);
+    int64_t number = map_find(&c->pair_map, numbers_hash(c, name, value), pair_same, &key);
     return number < 0 ? NULL : &c->pairs[number];
 }
 
@@ -147,7 +148,7 @@ const struct catalog_name *catalog_name_of(const struct catalog *c, struct str n
 static uint32_t pair_intern(struct catalog *c, struct catalog_name *name, const struct symbol *value)
 {
     struct pair_key key = {c, name->text, value};
-    uint64_t hash = numbers_hash(name->text, value);
+    uint64_t hash = numbers_hash(c, name->text, value);
     int64_t found = map_find(&c->pair_map, hash, pair_same, &key);
     if (found >= 0)
         return (uint32_t)found;
@@ -209,6 +210,32 @@ static int add_check(const struct catalog *c, const struct labels *l, struct err
     return 0;
 }
 
+static uint32_t label_intern(struct catalog *c, const struct label *label)
+{
+    struct symbol *name = symbol_intern(c, label->name), *value = symbol_intern(c, label->value);
+    return pair_intern(c, name_intern(c, name), value);
+}
+
+struct run {
+    const uint32_t *run;
+    uint32_t n;
+};
+
+static struct run run_of(const struct catalog *c, uint32_t id)
+{
+    const struct series *s = catalog_series(c, id);
+    return (struct run){catalog_run(c, s), s->labels_n};
+}
+
+/* Series come target by target, so most labels are those of the series before: no hashing for them. */
+static bool run_same(const struct catalog *c, const struct run *before, uint32_t i, const struct label *label)
+{
+    if (i >= before->n)
+        return false;
+    const struct pair *p = &c->pairs[before->run[i]];
+    return str_eq(symbol_str(p->value), label->value) && str_eq(symbol_str(p->name), label->name);
+}
+
 int catalog_add(struct catalog *c, const struct labels *l, uint64_t hash, uint32_t *ret_id, struct err *e)
 {
     int code = add_check(c, l, e);
@@ -216,17 +243,17 @@ int catalog_add(struct catalog *c, const struct labels *l, uint64_t hash, uint32
         return code;
     uint32_t id = c->series_n;
     uint64_t at = pool_place(c, l->n);
+    struct run before = id ? run_of(c, id - 1) : (struct run){NULL, 0};
     uint32_t *run = pool_take(c, at, l->n);
     struct symbol *metric_name = NULL;
     for (uint32_t i = 0; i < l->n; i++) {
-        struct symbol *name_text = symbol_intern(c, l->v[i].name);
-        struct symbol *value = symbol_intern(c, l->v[i].value);
-        struct catalog_name *name = name_intern(c, name_text);
-        run[i] = pair_intern(c, name, value);
-        posting_add(&name->all, id);
+        const struct label *label = &l->v[i];
+        run[i] = run_same(c, &before, i, label) ? before.run[i] : label_intern(c, label);
+        const struct pair *p = &c->pairs[run[i]];
+        posting_add(&c->names[p->name->name_plus_1 - 1].all, id);
         posting_add(&c->pairs[run[i]].posting, id);
-        if (str_eq(l->v[i].name, STR(LABEL_NAME)))
-            metric_name = value;
+        if (str_eq(label->name, STR(LABEL_NAME)))
+            metric_name = c->symbols[p->value->number];
     }
     uint32_t metric = metric_intern(c, metric_name ? metric_name : symbol_intern(c, STR("")));
     struct metric *m = &c->metrics[metric];

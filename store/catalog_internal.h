@@ -67,6 +67,7 @@ struct metric {
 };
 
 struct catalog {
+    uint64_t seed; /* of the hashes: peers choose the strings */
     struct arena strings;
     struct symbol **symbols;
     size_t symbols_n, symbols_cap;
