@@ -95,6 +95,7 @@ static const struct {
     {FUNCTION_histogram_stdvar, native_apply},
     {FUNCTION_histogram_sum, native_apply},
     {FUNCTION_hour, date_apply},
+    {FUNCTION_info, info_apply},
     {FUNCTION_label_join, label_join_apply},
     {FUNCTION_label_replace, label_replace_apply},
     {FUNCTION_ln, math_apply},

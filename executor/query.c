@@ -1,6 +1,7 @@
 #include "executor/query.h"
 
 #include "executor/bind.h"
+#include "executor/function_info.h"
 #include "executor/panes.h"
 #include "executor/raw.h"
 #include "executor/result.h"
@@ -88,8 +89,10 @@ static int add_node(struct run *r, uint32_t id, struct err *e)
     if (code != 0)
         return code;
     r->exprs[id] = expr_unwrap(resolved);
-    if (node->op == PLAN_OP_RAW)
-        return snapshot_add_expr(&r->snapshot, &r->ev, r->exprs[id], &r->t, e);
+    if (node->op == PLAN_OP_RAW) {
+        code = info_complete(r->exprs[id], r->ev.arena, &r->exprs[id], e);
+        return code != 0 ? code : snapshot_add_expr(&r->snapshot, &r->ev, r->exprs[id], &r->t, e);
+    }
     if (node->op == PLAN_OP_ESTIMATE) {
         struct source_request request;
         struct site site;

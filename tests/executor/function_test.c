@@ -218,6 +218,35 @@ START_TEST(order)
 }
 END_TEST
 
+/* Labels of the info series of the same instance and job; of several the newest. */
+START_TEST(information)
+{
+    static const struct row rows[] = {
+        {"info(m)", "m{instance=\"a\", job=\"1\", version=\"2\"} 1\nm{instance=\"b\", job=\"1\"} 2"},
+        {"info(m, {version=~\".+\"})", "m{instance=\"a\", job=\"1\", version=\"2\"} 1"},
+        {"info(m, {version=~\".*\"})", "m{instance=\"a\", job=\"1\", version=\"2\"} 1\nm{instance=\"b\", job=\"1\"} 2"},
+        {"info(m, {__name__=\"build_info\"})",
+         "m{instance=\"a\", job=\"1\", commit=\"c\"} 1\nm{instance=\"b\", job=\"1\"} 2"},
+        {"info(m{instance=\"a\"}, {__name__=~\".+_info\", commit=~\".+\"})",
+         "m{instance=\"a\", job=\"1\", commit=\"c\"} 1"},
+        {"info(-m{instance=\"a\"})", "{instance=\"a\", job=\"1\", version=\"2\"} -1"},
+        {"info(build_info, {__name__!=\"target_info\"})", "build_info{instance=\"a\", job=\"1\", commit=\"c\"} 1"},
+        {"sum by (version) (info(m))", "{version=\"2\"} 1\n{} 2"},
+    };
+    fixture_load(&f, "load 1m\n m{instance=\"a\",job=\"1\"} 1 1 1\n m{instance=\"b\",job=\"1\"} 2 2 2\n"
+                     " target_info{instance=\"a\",job=\"1\",version=\"1\"} 1 _ _\n"
+                     " target_info{instance=\"a\",job=\"1\",version=\"2\"} _ 1 1\n"
+                     " build_info{instance=\"a\",job=\"1\",commit=\"c\"} 1 1 1\n");
+    CHECK_ROWS(rows, 120);
+    expect_range(&f, "info(m{instance=\"a\"})", 0, 120, 60,
+                 "m{instance=\"a\", job=\"1\", version=\"1\"} 1 _ _\n"
+                 "m{instance=\"a\", job=\"1\", version=\"2\"} _ 1 1");
+    expect(&f, "info(m{instance=\"a\"} @ 0)", 120, "m{instance=\"a\", job=\"1\", version=\"1\"} 1");
+    fixture_load(&f, "load 1m\n target_info{instance=\"a\",job=\"1\",version=\"3\"} _ _ 1\n");
+    expect_error(&f, "info(m)", 120, ERR_EXECUTION, "found duplicate series for info metric target_info");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("executor function");
@@ -231,6 +260,7 @@ int main(void)
     tcase_add_test(tc, replaced_labels);
     tcase_add_test(tc, labels_that_become_equal);
     tcase_add_test(tc, order);
+    tcase_add_test(tc, information);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
