@@ -36,7 +36,8 @@ static int group_views(struct ingest *in, const struct plan *plan, const struct 
                                           .store_view = stored.number,
                                           .retention_ms = v->retention_ms,
                                           .complete_from_ms = stored.complete_from_ms,
-                                          .sealed_to_ms = stored.sealed_to_ms};
+                                          .sealed_to_ms = stored.sealed_to_ms,
+                                          .backfill_from_ms = stored.complete_from_ms};
         memcpy(g->views[i].identity, v->identity, IDENTITY_BYTES);
     }
     return 0;
