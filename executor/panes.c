@@ -27,7 +27,6 @@ struct pane_reader {
     void *scratch;
     size_t scratch_cap;
     struct vec_series *out; /* [series_n] */
-    uint32_t raw_windows_n; /* most windows built from raw for one series */
     struct pane_counts *counts;
 };
 
@@ -95,7 +94,7 @@ static int hold_built(struct pane_reader *r, const struct source_series *s, cons
                       const double *values, uint32_t n, uint32_t *held_n, struct err *e)
 {
     const struct plan_view *view = r->shard.view;
-    uint32_t at = 0, built_n = 0;
+    uint32_t at = 0;
     strbuf_clear(&r->built);
     for (uint32_t w = 0; w < r->shard.windows_n; w++) {
         int64_t end_ms = r->shard.windows[w].end_ms;
@@ -106,7 +105,6 @@ static int hold_built(struct pane_reader *r, const struct source_series *s, cons
         uint32_t first = at;
         while (at < n && times_ms[at] <= end_ms)
             at++;
-        built_n++;
         if (at == first)
             continue;
         uint64_t seed = r->site->sketch_seed;
@@ -122,8 +120,6 @@ static int hold_built(struct pane_reader *r, const struct source_series *s, cons
             .ref = {NULL, (uint32_t)state.n, end_ms}, .window = w, .is_built = true, .built_at = r->built.n};
         strbuf_add_str(&r->built, state);
     }
-    if (built_n > r->raw_windows_n)
-        r->raw_windows_n = built_n;
     return 0;
 }
 
@@ -174,6 +170,17 @@ static int estimate_series(struct pane_reader *r, uint32_t held_n, double *v, st
     return 0;
 }
 
+/* Panes that still grow are the head's and count as panes; windows whose states do not serve were read from raw. */
+static uint32_t series_source(const struct pane_reader *r, const struct source_series *s)
+{
+    const struct source_result *result = r->site->result;
+    int64_t first_ms =
+        result->windows_n ? result->windows[0][0].end_ms - r->shard.view->panes.step_ms : result->covered_ms;
+    if (s->raw_from_ms < result->covered_ms)
+        return s->raw_from_ms > first_ms ? SOURCE_PANES | SOURCE_RAW : SOURCE_RAW;
+    return result->covered_ms > first_ms || result->windows_n <= 1 ? SOURCE_PANES : SOURCE_RAW;
+}
+
 static int read_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n,
                        struct err *e)
 {
@@ -183,13 +190,11 @@ static int read_series(void *ctx, uint32_t series, const int64_t *times_ms, cons
     int rc = eval_check(r->ev, n, e);
     if (rc == 0)
         rc = hold_stored(r, s, &held_n, e);
-    uint32_t stored_n = held_n;
     if (rc == 0)
         rc = hold_built(r, s, times_ms, values, n, &held_n, e);
     if (rc || held_n == 0)
         return rc;
-    if (stored_n)
-        r->counts->sources |= SOURCE_PANES;
+    r->counts->sources |= series_source(r, s);
     refs_make(r, held_n);
     scratch_reserve(r, held_n);
     struct vec_series *out = &r->out[series];
@@ -202,42 +207,16 @@ static int read_series(void *ctx, uint32_t series, const int64_t *times_ms, cons
     return estimate_series(r, held_n, out->v, e);
 }
 
-/* Series read from states up to `raw_from_ms`; the others are skipped. Series with late samples differ from the rest.
- */
-static int read_group(struct pane_reader *r, int64_t raw_from_ms, struct err *e)
+static int read_all(struct pane_reader *r, struct err *e)
 {
-    const struct source_result *result = r->site->result;
-    uint64_t *skip = arena_zalloc(r->ev->arena, (result->series_n / 64 + 1) * sizeof *skip);
-    if (!skip)
-        return arena_check(r->ev->arena, "query", e);
-    for (uint32_t i = 0; i < result->series_n; i++)
-        if (result->series[i].raw_from_ms != raw_from_ms)
-            skip[i / 64] |= UINT64_C(1) << (i % 64);
-    struct scan scan = {.result = result,
+    const struct site *site = &r->site->site;
+    struct scan scan = {.result = r->site->result,
                         .txn = r->ev->txn,
-                        .start_ms = raw_from_ms,
-                        .end_ms = window_end_ms(&r->site->site, r->times, r->times->n - 1),
-                        .skip_series = skip};
+                        .start_ms = window_end_ms(site, r->times, 0) - site->range_ms,
+                        .end_ms = window_end_ms(site, r->times, r->times->n - 1)};
     int rc = scan_run(&scan, read_series, r, e);
     if (rc == 0 && scan.damaged_n)
         notes_warn(r->ev->notes, "%u raw blocks failed their checksum and were left out", scan.damaged_n);
-    return rc;
-}
-
-static int read_all(struct pane_reader *r, struct err *e)
-{
-    const struct source_result *result = r->site->result;
-    int64_t start_ms = window_end_ms(&r->site->site, r->times, 0) - r->site->site.range_ms, common_ms = start_ms;
-    bool any_start = false;
-    for (uint32_t i = 0; i < result->series_n; i++) {
-        if (result->series[i].raw_from_ms > start_ms)
-            common_ms = result->series[i].raw_from_ms;
-        else
-            any_start = true;
-    }
-    int rc = common_ms > start_ms ? read_group(r, common_ms, e) : 0;
-    if (rc == 0 && any_start)
-        rc = read_group(r, start_ms, e);
     return rc;
 }
 
@@ -268,11 +247,6 @@ int panes_estimate(struct eval *ev, const struct pane_site *p, const struct time
     mem_free(r.scratch);
     if (rc)
         return rc;
-    /* The newest pane is always the head's while it grows; more than that came from raw. */
-    if (r.raw_windows_n > 1)
-        counts->sources |= SOURCE_RAW;
-    else if (r.raw_windows_n == 1)
-        counts->sources |= SOURCE_PANES;
     *ret = (struct value){.type = VALUE_VECTOR, .series = r.out};
     for (uint32_t i = 0; i < p->result->series_n; i++)
         if (r.out[i].v)

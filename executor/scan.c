@@ -49,6 +49,12 @@ static int by_slot_then_time(const void *pa, const void *pb)
     return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
+/* States serve the series up to raw_from_ms (pane readers); raw readers have it at or before the span. */
+static int64_t series_from(const struct scan *s, const struct source_series *v)
+{
+    return v->raw_from_ms > s->start_ms ? v->raw_from_ms : s->start_ms;
+}
+
 static bool wanted(const struct scan *s, uint32_t series)
 {
     return !s->skip_series || !(s->skip_series[series / 64] >> (series % 64) & 1);
@@ -62,7 +68,7 @@ static int shard_load(struct scan *s, uint32_t first, uint32_t end, struct shard
     bool any = false;
     shard->n = 0;
     for (uint32_t i = first; s->txn && i < end; i++) {
-        if (!wanted(s, i) || v[i].store_to_ms <= s->start_ms)
+        if (!wanted(s, i) || v[i].store_to_ms <= series_from(s, &v[i]))
             continue;
         uint32_t slot = v[i].ordinal % SHARD_SERIES;
         want[slot / 64] |= UINT64_C(1) << (slot % 64);
@@ -78,13 +84,13 @@ static int shard_load(struct scan *s, uint32_t first, uint32_t end, struct shard
 }
 
 /* Add samples within the span. Returns whether times still rise strictly. */
-static bool columns_add(struct columns *c, const struct scan *s, const int64_t *times_ms, const double *values,
-                        uint32_t n)
+static bool columns_add(struct columns *c, int64_t from_ms, int64_t end_ms, const int64_t *times_ms,
+                        const double *values, uint32_t n)
 {
     bool rising = true;
     columns_reserve(c, n);
     for (uint32_t i = 0; i < n; i++) {
-        if (times_ms[i] <= s->start_ms || times_ms[i] > s->end_ms)
+        if (times_ms[i] <= from_ms || times_ms[i] > end_ms)
             continue;
         rising &= c->n == 0 || c->times_ms[c->n - 1] < times_ms[i];
         c->times_ms[c->n] = times_ms[i];
@@ -153,11 +159,12 @@ static void columns_drop_stale(struct columns *c)
 }
 
 /* The head's run of a series, cut to the span. */
-static void head_run(const struct scan *s, const struct source_series *v, uint32_t *ret_first, uint32_t *ret_n)
+static void head_run(const struct scan *s, const struct source_series *v, int64_t from_ms, uint32_t *ret_first,
+                     uint32_t *ret_n)
 {
     const int64_t *t = s->result->times_ms + v->first;
     uint32_t first = 0, n = v->n;
-    while (first < n && t[first] <= s->start_ms)
+    while (first < n && t[first] <= from_ms)
         first++;
     while (n > first && t[n - 1] > s->end_ms)
         n--;
@@ -170,7 +177,8 @@ static int series_emit(struct scan *s, uint32_t series, const struct raw_chunk *
                        struct columns *c, scan_fn *each, void *ctx, struct err *e)
 {
     uint32_t first, n;
-    head_run(s, &s->result->series[series], &first, &n);
+    int64_t from_ms = series_from(s, &s->result->series[series]);
+    head_run(s, &s->result->series[series], from_ms, &first, &n);
     const int64_t *times_ms = n ? s->result->times_ms + first : NULL;
     const double *values = n ? s->result->values + first : NULL;
     if (chunks_n > 0 || (!s->keep_stale && has_stale(values, n))) {
@@ -184,9 +192,9 @@ static int series_emit(struct scan *s, uint32_t series, const struct raw_chunk *
                 s->damaged_n++;
                 continue;
             }
-            rising &= columns_add(c, s, chunk_times_ms, chunk_values, chunk_n);
+            rising &= columns_add(c, from_ms, s->end_ms, chunk_times_ms, chunk_values, chunk_n);
         }
-        rising &= columns_add(c, s, times_ms, values, n);
+        rising &= columns_add(c, from_ms, s->end_ms, times_ms, values, n);
         if (!rising)
             columns_merge(c);
         if (!s->keep_stale)

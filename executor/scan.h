@@ -11,7 +11,7 @@
 struct scan {
     const struct source_result *result;
     struct store_txn *txn;       /* NULL: head only */
-    int64_t start_ms, end_ms;    /* samples with start < t <= end */
+    int64_t start_ms, end_ms;    /* samples with start < t <= end, and newer than the series' raw_from_ms */
     const uint64_t *skip_series; /* bitmap by series index: not wanted; NULL = all wanted */
     bool keep_stale;             /* hand stale markers on too (instant selectors need them); false: dropped */
     uint64_t samples_n;          /* out: handed on */

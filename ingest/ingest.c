@@ -184,7 +184,7 @@ static bool ingest_log_broken(struct ingest *in)
 
 static int tick_locked(struct ingest *in, int64_t now_ms, struct err *e)
 {
-    int rc = refresh_due(in, e);
+    int rc = refresh_due(in, now_ms, e);
     bool more = false;
     if (rc == 0)
         rc = backfill_step(in, &more, e);

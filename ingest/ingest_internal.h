@@ -40,6 +40,7 @@ struct ingest {
     struct windows windows;
     struct wal *wal;
     int64_t event_clock_ms; /* max over requests of min(largest event time, receive time); INT64_MIN before the first */
+    int64_t clock_moved_ms; /* receive time of the request that moved it last */
     int64_t largest_event_ms;
     int64_t first_event_ms; /* oldest sample of the first request ever; INT64_MAX before it */
     uint64_t settings_hash;
@@ -75,7 +76,7 @@ int apply_request(struct apply *a, struct str body, struct err *e);
 void apply_clock(struct ingest *in, const struct apply *a);
 
 void refresh_register(void); /* statistics print as 0 from the start */
-int refresh_due(struct ingest *in, struct err *e);
+int refresh_due(struct ingest *in, int64_t now_ms, struct err *e);
 int backfill_step(struct ingest *in, bool *ret_more, struct err *e);
 int checkpoint_run(struct ingest *in, struct err *e);
 int checkpoint_load(struct ingest *in, struct err *e);

@@ -305,7 +305,14 @@ static void group_begin(struct ingest *in, struct group_state *g)
     pthread_rwlock_unlock(&in->lock);
 }
 
-static int group_due(struct ingest *in, struct group_state *g, int64_t clock_ms, struct err *e)
+/*
+ * A window is refreshed early once event time is past its end. Samples at the very end belong to it, and a round of
+ * samples may come in several requests, so at the end itself the rest of the round gets a moment: states built before
+ * it would be dirty.
+ */
+enum { SETTLE_MS = 250 };
+
+static int group_due(struct ingest *in, struct group_state *g, int64_t clock_ms, bool settled, struct err *e)
 {
     int64_t watermark_ms = clock_ms - in->options.lateness_ms;
     group_begin(in, g);
@@ -314,7 +321,7 @@ static int group_due(struct ingest *in, struct group_state *g, int64_t clock_ms,
         int rc;
         if (g->sealed_to_ms < g->early_to_ms && seal_ms <= watermark_ms)
             rc = seal_window(in, g, seal_ms, e);
-        else if (early_ms <= clock_ms)
+        else if (early_ms < clock_ms || (early_ms == clock_ms && settled))
             rc = refresh_early(in, g, early_ms, e);
         else
             return 0;
@@ -323,15 +330,16 @@ static int group_due(struct ingest *in, struct group_state *g, int64_t clock_ms,
     }
 }
 
-int refresh_due(struct ingest *in, struct err *e)
+int refresh_due(struct ingest *in, int64_t now_ms, struct err *e)
 {
     pthread_rwlock_rdlock(&in->lock);
     int64_t clock_ms = in->event_clock_ms;
+    bool settled = now_ms - in->clock_moved_ms >= SETTLE_MS;
     pthread_rwlock_unlock(&in->lock);
     int rc = 0;
     for (uint32_t i = 0; i < in->windows.groups_n && clock_ms != INT64_MIN; i++) {
         struct err mine;
-        int one = group_due(in, &in->windows.groups[i], clock_ms, &mine);
+        int one = group_due(in, &in->windows.groups[i], clock_ms, settled, &mine);
         if (one && rc == 0) {
             *e = mine;
             rc = one;

@@ -32,10 +32,52 @@ static struct source_window window_status(struct group_state *g, uint32_t view, 
     return w;
 }
 
-/* Windows of the request for each of its views; *ret_covered_ms: the end of the unbroken run of states, the same for
- * all. */
+/* Windows of the span in which some series' states are not to be trusted, ascending; borrowed while the lock is held.
+ */
+struct dirty_list {
+    const struct dirty_window **windows;
+    uint32_t n;
+};
+
+static bool dirty_has(const struct dirty_window *d, uint32_t series)
+{
+    return roaring_bitmap_contains(d->series, series) ||
+           (d->rebuilding && roaring_bitmap_contains(d->rebuilding, series));
+}
+
+static int list_view(struct ingest *in, const struct source_request *q, uint32_t i, int64_t first_ms, struct arena *a,
+                     struct source_result *r, uint32_t *ret_store_view, struct dirty_list *dirty, struct err *e)
+{
+    struct group_state *g = NULL;
+    uint32_t view = 0;
+    bool known = windows_find(&in->windows, q->identities[i], &g, &view), unbroken = true;
+    int64_t covered_ms = q->start_ms;
+    *ret_store_view = known ? g->views[view].store_view : SOURCE_NO_VIEW;
+    r->windows[i] = ARENA_ARRAY(a, struct source_window, r->windows_n + 1u);
+    if (!r->windows[i])
+        return arena_check(a, "query", e);
+    dirty->n = 0;
+    for (uint32_t j = 0; j < r->windows_n; j++) {
+        int64_t end_ms = first_ms + j * q->width_ms;
+        struct source_window w = {.end_ms = end_ms, .status = WINDOW_MISSING};
+        if (known)
+            w = window_status(g, view, end_ms, r->held);
+        r->windows[i][j] = w;
+        unbroken = unbroken && w.status != WINDOW_MISSING;
+        if (!unbroken)
+            continue;
+        covered_ms = end_ms;
+        const struct dirty_window *d = dirty_find(&g->dirty, end_ms);
+        if (d)
+            dirty->windows[dirty->n++] = d;
+    }
+    r->covered_ms = covered_ms < r->covered_ms ? covered_ms : r->covered_ms;
+    return 0;
+}
+
+/* The views of a request share one width and phase, so one group, and its dirty windows are the same for each. */
 static int list_windows(struct ingest *in, const struct source_request *q, struct arena *a, struct source_result *r,
-                        roaring_bitmap_t **ret_dirty, int64_t *ret_covered_ms, struct err *e)
+                        struct dirty_list *dirty, struct err *e)
 {
     enum { WINDOWS_MAX = 1 << 22 };
     struct grid grid = {q->width_ms, q->phase_ms};
@@ -45,41 +87,16 @@ static int list_windows(struct ingest *in, const struct source_request *q, struc
     if (n > WINDOWS_MAX)
         return err_set(e, ERR_LIMIT, "the query reads %lld windows of one view, more than the limit of %d",
                        (long long)n, WINDOWS_MAX);
-    r->windows = ARENA_ARRAY(a, struct source_window *, q->identities_n);
     uint32_t *views = ARENA_ARRAY(a, uint32_t, q->identities_n);
+    r->windows = ARENA_ARRAY(a, struct source_window *, q->identities_n);
+    dirty->windows = ARENA_ARRAY(a, const struct dirty_window *, (size_t)n + 1);
+    int rc = arena_check(a, "query", e);
     r->views = views;
     r->windows_n = (uint32_t)n;
-    *ret_covered_ms = q->end_ms;
-    for (uint32_t i = 0; i < q->identities_n && r->windows && views; i++) {
-        struct group_state *g = NULL;
-        uint32_t view = 0;
-        bool known = windows_find(&in->windows, q->identities[i], &g, &view);
-        int64_t covered_ms = q->start_ms;
-        bool unbroken = true;
-        views[i] = known ? g->views[view].store_view : SOURCE_NO_VIEW;
-        r->windows[i] = ARENA_ARRAY(a, struct source_window, r->windows_n + 1u);
-        for (uint32_t j = 0; j < r->windows_n && r->windows[i]; j++) {
-            int64_t end_ms = first_ms + j * q->width_ms;
-            struct source_window w = {.end_ms = end_ms, .status = WINDOW_MISSING};
-            if (known)
-                w = window_status(g, view, end_ms, r->held);
-            r->windows[i][j] = w;
-            unbroken = unbroken && w.status != WINDOW_MISSING;
-            const struct dirty_window *d = unbroken ? dirty_find(&g->dirty, end_ms) : NULL;
-            if (unbroken)
-                covered_ms = end_ms;
-            if (!d)
-                continue;
-            if (!*ret_dirty)
-                *ret_dirty = roaring_bitmap_create();
-            roaring_bitmap_or_inplace(*ret_dirty, d->series);
-            if (d->rebuilding)
-                roaring_bitmap_or_inplace(*ret_dirty, d->rebuilding);
-        }
-        if (covered_ms < *ret_covered_ms)
-            *ret_covered_ms = covered_ms;
-    }
-    return arena_check(a, "query", e);
+    r->covered_ms = q->end_ms;
+    for (uint32_t i = 0; i < q->identities_n && rc == 0; i++)
+        rc = list_view(in, q, i, first_ms, a, r, &views[i], dirty, e);
+    return rc;
 }
 
 /* Series whose last sample is before the span have nothing in it, in head or store. */
@@ -89,9 +106,17 @@ static bool may_have_samples(const struct ingest *in, uint32_t id, const struct 
     return s && s->last_ms > q->start_ms;
 }
 
+static int64_t raw_from(const struct source_request *q, const struct source_result *r, const struct dirty_list *dirty,
+                        uint32_t series)
+{
+    for (uint32_t i = 0; i < dirty->n; i++)
+        if (dirty_has(dirty->windows[i], series))
+            return dirty->windows[i]->end_ms - q->width_ms;
+    return r->covered_ms;
+}
+
 static int copy_series(struct ingest *in, const struct source_request *q, const uint32_t *ids, uint32_t n,
-                       const roaring_bitmap_t *dirty, int64_t covered_ms, struct arena *a, struct source_result *r,
-                       struct err *e)
+                       const struct dirty_list *dirty, struct arena *a, struct source_result *r, struct err *e)
 {
     struct columns c = {.arena = a};
     r->series = ARENA_ARRAY(a, struct source_series, n + 1u);
@@ -105,10 +130,8 @@ static int copy_series(struct ingest *in, const struct source_request *q, const 
                                     .metric = p.metric,
                                     .ordinal = p.ordinal,
                                     .store_to_ms = h->store_to_ms,
-                                    .raw_from_ms = q->start_ms,
+                                    .raw_from_ms = raw_from(q, r, dirty, ids[i]),
                                     .first = (uint32_t)c.n};
-        if (q->identities_n && !(dirty && roaring_bitmap_contains(dirty, ids[i])))
-            s->raw_from_ms = covered_ms;
         catalog_labels(in->catalog, ids[i], a, &s->labels);
         if (!head_read(h, s->raw_from_ms, q->end_ms, &c))
             break;
@@ -123,18 +146,14 @@ static int snapshot_one(struct ingest *in, const struct source_request *q, struc
                         struct err *e)
 {
     uint32_t *ids, n;
-    roaring_bitmap_t *dirty = NULL;
-    int64_t covered_ms = q->start_ms;
+    struct dirty_list dirty = {0};
     r->held = mem_zalloc(sizeof(struct held_windows));
     r->watermark_ms = ingest_watermark_locked(in);
+    r->covered_ms = q->start_ms;
     int rc = catalog_select(in->catalog, q->matchers, q->matchers_n, a, &ids, &n, e);
     if (rc == 0 && q->identities_n)
-        rc = list_windows(in, q, a, r, &dirty, &covered_ms, e);
-    if (rc == 0)
-        rc = copy_series(in, q, ids, n, dirty, covered_ms, a, r, e);
-    if (dirty)
-        roaring_bitmap_free(dirty);
-    return rc;
+        rc = list_windows(in, q, a, r, &dirty, e);
+    return rc ? rc : copy_series(in, q, ids, n, &dirty, a, r, e);
 }
 
 static void snapshot_release(void *ctx, struct source_result *results, uint32_t n)

@@ -323,8 +323,10 @@ void apply_clock(struct ingest *in, const struct apply *a)
     if (in->largest_event_ms < a->largest_ms)
         in->largest_event_ms = a->largest_ms;
     int64_t clock_ms = in->largest_event_ms < a->admission.receive_ms ? in->largest_event_ms : a->admission.receive_ms;
-    if (in->event_clock_ms < clock_ms)
+    if (in->event_clock_ms < clock_ms) {
         in->event_clock_ms = clock_ms;
+        in->clock_moved_ms = a->admission.receive_ms;
+    }
 }
 
 /* ---- one request ---- */

@@ -57,9 +57,8 @@ struct source_series {
     uint32_t id, metric, ordinal;
     struct labels labels;
     int64_t store_to_ms; /* the head holds every sample newer than this; older ones are in the store */
-    /* Samples at or before this need no raw: states serve them. start_ms for raw readers; for a pane reader the end of
-     * the last window of an unbroken run of windows with states from start_ms, or start_ms when the series is dirty in
-     * one. */
+    /* Samples at or before this need no raw: states serve them. start_ms for raw readers; for a pane reader covered_ms,
+     * or where the first window begins in which the series is dirty. */
     int64_t raw_from_ms;
     uint32_t first, n; /* its run in times_ms / values: ascending, unique times; t > max(start_ms, raw_from_ms) */
 };
@@ -72,6 +71,7 @@ struct source_result {
     struct source_window **windows; /* [identities_n] arrays, ascending by end */
     uint32_t windows_n;
     const uint32_t *views; /* [identities_n] store view numbers, SOURCE_NO_VIEW if the store has none yet */
+    int64_t covered_ms;    /* end of the unbroken run of windows with states from start_ms; start_ms without views */
     int64_t watermark_ms;
     void *held; /* the source's own: what release lets go */
 };

@@ -129,6 +129,7 @@ static int snapshot_one(const struct source_store *ss, struct store_txn *t, cons
         catalog_labels(ss->catalog, ids[i], a, &s->labels);
     }
     r->series_n = n;
+    r->covered_ms = served_ms;
     return arena_check(a, "a query's series", e);
 }
 

@@ -157,7 +157,7 @@ static void send_round(int k, int series_n)
         samples[i] = (struct rig_sample){names[i], t0 + k * 10 * SECOND, 100.0 * k + i};
     }
     ck_assert_int_eq(rig_send(&rig, samples, (size_t)series_n, t0 + k * 10 * SECOND, NULL), 0);
-    rig_tick(&rig, t0 + k * 10 * SECOND);
+    rig_tick(&rig, t0 + k * 10 * SECOND + 300);
 }
 
 static double sum_of_rounds(int first, int last, int i)
