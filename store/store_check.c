@@ -276,7 +276,7 @@ static ssize_t read_all(int fd, void *p, size_t n)
  * LMDB maps as much as the newer meta page asks for, so that page is looked at before anything is mapped. Places in a
  * meta page of LMDB's format 1: page size at 40, last page at 136, transaction at 144.
  */
-static int check_length(const char *path, uint64_t file_bytes, struct err *e)
+static int check_length(const char *path, struct err *e)
 {
     enum { META_BYTES = 152, PAGE_MIN_BYTES = 512, PAGE_MAX_BYTES = 65536 };
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -296,7 +296,13 @@ static int check_length(const char *path, uint64_t file_bytes, struct err *e)
             pages = load_u64(meta + 136) + 1;
         }
     }
+    /* After the meta pages: a live writer only makes the file longer. */
+    struct stat st;
+    int failed = fstat(fd, &st) != 0 ? errno : 0;
     close(fd);
+    if (failed)
+        return err_set_errno(e, failed, "cannot look at %s", path);
+    uint64_t file_bytes = (uint64_t)st.st_size;
     if (page_bytes < PAGE_MIN_BYTES || page_bytes > PAGE_MAX_BYTES)
         return err_set(e, ERR_CORRUPT, "store.mdb does not begin as an LMDB file");
     if (pages == 0 || pages > file_bytes / page_bytes)
@@ -318,7 +324,7 @@ int store_check_file(const char *path, uint64_t map_bytes, int lock_fd, bool *re
         *ret_fresh = true;
         return 0;
     }
-    int code = check_length(path, (uint64_t)st.st_size, e);
+    int code = check_length(path, e);
     if (code)
         return code;
     int fds[2];

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,6 +65,21 @@ static inline void file_write(const char *name, const void *bytes, size_t n)
 static inline int file_exists(const char *name)
 {
     return access(scratch_path(name), F_OK) == 0;
+}
+
+/* A file system of its own at scratch/tiny, so that it can be full. False where mounting is not allowed: the caller
+ * then has nothing to test. */
+static inline int tiny_disk_mount(const char *options)
+{
+    ck_assert_int_eq(mkdir(scratch_path("tiny"), 0700), 0);
+    if (mount("tmpfs", scratch_path("tiny"), "tmpfs", 0, options) == 0)
+        return 1;
+    printf("skipped: a small file system cannot be mounted here\n");
+    return 0;
+}
+static inline void tiny_disk_unmount(void)
+{
+    umount2(scratch_path("tiny"), MNT_DETACH);
 }
 
 /* xorshift64*: the tests' own dice. */

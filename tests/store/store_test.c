@@ -23,6 +23,7 @@ static void setup(void)
 }
 static void teardown(void)
 {
+    tiny_disk_unmount();
     scratch_remove();
 }
 
@@ -202,6 +203,32 @@ START_TEST(full_disk)
     ck_assert(!report.set_aside);
     ck_assert(has_meta(s, "plan", "one", 3) && has_meta(s, "small", "fits", 4));
     store_close(s);
+}
+END_TEST
+
+START_TEST(full_file_system)
+{
+    if (!tiny_disk_mount("size=3m"))
+        return;
+    struct store *s;
+    struct store_txn *t;
+    static char block[50000];
+    ck_assert_int_eq(store_open(scratch_path("tiny"), &small_map, &s, NULL, &err), 0);
+    put_meta(s, "plan", "one", 3);
+    ck_assert_int_eq(store_write_begin(s, &t, &err), 0);
+    ck_assert_int_eq(store_meta_put(t, "plan", STR("two"), &err), 0);
+    for (uint32_t i = 0; i < 100; i++)
+        ck_assert_int_eq(raw_checkpoint_put(t, i, (struct str){block, sizeof(block)}, &err), 0);
+    ck_assert_int_eq(store_write_commit(t, &err), ERR_DISK_FULL);
+    ck_assert(has_meta(s, "plan", "one", 3));
+    store_close(s);
+    /* Nor is the file damaged by it. */
+    struct store_open_report report;
+    ck_assert_int_eq(store_open(scratch_path("tiny"), &small_map, &s, &report, &err), 0);
+    ck_assert(!report.set_aside && has_meta(s, "plan", "one", 3));
+    put_meta(s, "plan", "three", 5);
+    store_close(s);
+    tiny_disk_unmount();
 }
 END_TEST
 
@@ -482,6 +509,7 @@ int main(void)
     tcase_add_test(tcase, other_formats_are_refused_by_name);
     tcase_add_test(tcase, full_map_keeps_nothing_of_the_transaction);
     tcase_add_test(tcase, full_disk);
+    tcase_add_test(tcase, full_file_system);
     tcase_add_test(tcase, dead_readers_free_their_pages);
     tcase_add_test(tcase, copy_is_a_store);
     tcase_add_test(tcase, cut_short_is_set_aside);

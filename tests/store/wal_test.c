@@ -20,6 +20,7 @@ static void setup(void)
 }
 static void teardown(void)
 {
+    tiny_disk_unmount();
     scratch_remove();
 }
 
@@ -379,6 +380,39 @@ START_TEST(full_disk_changes_nothing)
 }
 END_TEST
 
+START_TEST(full_file_system)
+{
+    if (!tiny_disk_mount("size=4m"))
+        return;
+    struct wal *w;
+    ck_assert_int_eq(wal_open_sized(scratch_path("tiny"), 1 << 20, &w, &err), 0);
+    static char body[300000];
+    struct wal_record r = {.kind = WAL_KIND_WRITE, .body = {body, sizeof(body)}};
+    int code = 0;
+    uint64_t n = 0, bytes;
+    while (n < 100 && !(code = wal_reserve(w, sizeof(body), 0, &err))) {
+        ck_assert_int_eq(wal_append(w, &r, &err), 0);
+        n++;
+    }
+    bytes = wal_bytes(w);
+    ck_assert_int_eq(code, ERR_DISK_FULL);
+    ck_assert_uint_ge(n, 6);
+    ck_assert_uint_eq(wal_last_seq(w), n);
+    ck_assert_int_eq(wal_append(w, &r, &err), ERR_DISK_FULL);
+    ck_assert_uint_eq(wal_bytes(w), bytes);
+    ck_assert_int_eq(wal_sync(w, &err), 0);
+    wal_close(w);
+    ck_assert_int_eq(wal_open_sized(scratch_path("tiny"), 1 << 20, &w, &err), 0);
+    ck_assert_uint_eq(wal_last_seq(w), n);
+    /* Room again once old segments are gone. */
+    ck_assert_int_eq(wal_trim(w, n, &err), 0);
+    ck_assert_int_eq(wal_append(w, &r, &err), 0);
+    ck_assert_uint_eq(r.seq, n + 1);
+    wal_close(w);
+    tiny_disk_unmount();
+}
+END_TEST
+
 static void *sync_many(void *arg)
 {
     struct err e;
@@ -460,6 +494,7 @@ int main(void)
     tcase_add_test(tcase, limits);
     tcase_add_test(tcase, newer_record_is_refused);
     tcase_add_test(tcase, full_disk_changes_nothing);
+    tcase_add_test(tcase, full_file_system);
     tcase_add_test(tcase, sync_from_threads);
     tcase_add_test(tcase, survives_kill);
     suite_add_tcase(suite, tcase);
