@@ -22,12 +22,29 @@ static bool enough(const struct printer *p)
     return p->enough_n && p->out->n > p->enough_n;
 }
 
+/* Go's quotes, but U+FFFD as its escape: the lexer, as Prometheus', refuses that character itself. */
+static void print_quoted(struct strbuf *out, struct str s)
+{
+    static const char mark[] = "\xef\xbf\xbd";
+    const size_t mark_n = sizeof(mark) - 1;
+    struct strbuf quoted = {0};
+    strbuf_add_go_quoted(&quoted, s);
+    const char *at = quoted.p, *end = quoted.p + quoted.n, *found;
+    while ((found = memmem(at, (size_t)(end - at), mark, mark_n))) {
+        strbuf_add(out, at, (size_t)(found - at));
+        strbuf_add_z(out, "\\ufffd");
+        at = found + mark_n;
+    }
+    strbuf_add(out, at, (size_t)(end - at));
+    strbuf_done(&quoted);
+}
+
 static void add_label(struct printer *p, struct str name)
 {
     if (label_name_legacy(name))
         strbuf_add_str(p->out, name);
     else
-        strbuf_add_go_quoted(p->out, name);
+        print_quoted(p->out, name);
 }
 
 static void add_labels(struct printer *p, const struct str *names, uint32_t n)
@@ -144,9 +161,9 @@ static void print_matcher(struct strbuf *out, const struct matcher *m)
     if (label_name_legacy(m->name))
         strbuf_add_str(out, m->name);
     else
-        strbuf_add_go_quoted(out, m->name);
+        print_quoted(out, m->name);
     strbuf_add_z(out, matcher_op_text(m->op));
-    strbuf_add_go_quoted(out, m->value);
+    print_quoted(out, m->value);
 }
 
 /* Prometheus sorts the texts of the matchers, which is not quite the order of the names. */
@@ -300,7 +317,7 @@ void print_expr(struct printer *p, const struct expr *e)
             add_number(p, e->number);
         break;
     case EXPR_STRING:
-        strbuf_add_go_quoted(p->out, e->string);
+        print_quoted(p->out, e->string);
         break;
     case EXPR_SELECTOR:
         print_selector(p, e);
