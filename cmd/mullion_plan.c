@@ -168,7 +168,8 @@ static int plan_workload(const struct options *o, struct err *e)
     int rc = read_workload(o->workload, &text, e);
     if (rc == 0)
         rc = workload_read((struct str){text.p, text.n}, name, &w, &problems, e);
-    fwrite(problems.text.p, 1, problems.text.n, stderr);
+    if (problems.text.n)
+        fwrite(problems.text.p, 1, problems.text.n, stderr);
     if (rc == 0 && w->calibration.n)
         fprintf(stderr, "mullion-plan: calibration file " STR_FMT " is not read; the default costs are used\n",
                 STR_ARG(w->calibration));
