@@ -20,12 +20,6 @@ struct histogram {
     const struct bound *bounds;
     uint32_t bounds_n;
 };
-struct histograms {
-    struct histogram *list;
-    uint32_t n;
-    struct bucket *room; /* as many as the largest has */
-};
-
 /* One info for all histograms of a name that had to be repaired. */
 struct repair_note {
     struct str name;
@@ -33,10 +27,14 @@ struct repair_note {
     uint64_t samples_n;
     int64_t first_ms, last_ms;
 };
-struct repair_notes {
-    struct repair_note *list;
+struct histograms {
+    const struct apply *c;
+    struct histogram *list;
     uint32_t n;
-    size_t cap;
+    struct bucket *room; /* as many as the largest has */
+    struct repair_note *notes;
+    uint32_t notes_n;
+    size_t notes_cap;
 };
 
 static void note_bad_bound(const struct apply *c, const struct expr *argument, const struct labels *l)
@@ -104,7 +102,8 @@ static int lay_out(const struct apply *c, const struct value *series, const doub
         qsort(all + groups->starts[g], n, sizeof *all, by_bound);
         largest = n > largest ? n : largest;
     }
-    *ret = (struct histograms){list, groups->n, ARENA_ARRAY(arena, struct bucket, largest)};
+    *ret =
+        (struct histograms){.c = c, .list = list, .n = groups->n, .room = ARENA_ARRAY(arena, struct bucket, largest)};
     return apply_full(c, e);
 }
 
@@ -140,23 +139,24 @@ static uint32_t gather(const struct histogram *h, uint32_t step, struct bucket *
     return n;
 }
 
-static int add_repair(const struct apply *c, struct repair_notes *notes, const struct histogram *h, uint32_t step,
-                      const struct bucket_repair *r, struct err *e)
+static int add_repair(struct histograms *all, const struct histogram *h, uint32_t step, const struct bucket_repair *r,
+                      struct err *e)
 {
     struct str name = labels_get(&h->labels, STR(LABEL_NAME));
-    int64_t at_ms = times_at(c->t, step);
+    int64_t at_ms = times_at(all->c->t, step);
     uint32_t i = 0;
-    while (i < notes->n && !str_eq(notes->list[i].name, name))
+    while (i < all->notes_n && !str_eq(all->notes[i].name, name))
         i++;
-    if (i == notes->n) {
-        struct repair_note *list = arena_grow(c->ev->arena, notes->list, &notes->cap, (size_t)i + 1, sizeof *list);
-        if (!list)
-            return apply_full(c, e);
-        notes->list = list;
-        list[notes->n++] = (struct repair_note){name, *r, 1, at_ms, at_ms};
+    if (i == all->notes_n) {
+        struct repair_note *notes =
+            arena_grow(all->c->ev->arena, all->notes, &all->notes_cap, (size_t)i + 1, sizeof *notes);
+        if (!notes)
+            return apply_full(all->c, e);
+        all->notes = notes;
+        notes[all->notes_n++] = (struct repair_note){name, *r, 1, at_ms, at_ms};
         return 0;
     }
-    struct repair_note *note = &notes->list[i];
+    struct repair_note *note = &all->notes[i];
     note->repair.low_bound = fmin(note->repair.low_bound, r->low_bound);
     note->repair.high_bound = fmax(note->repair.high_bound, r->high_bound);
     note->repair.difference = fmax(note->repair.difference, r->difference);
@@ -174,12 +174,12 @@ static void date_text(int64_t ms, char ret[64])
         ret[0] = 0;
 }
 
-static void note_repairs(const struct apply *c, const struct expr *argument, const struct repair_notes *notes)
+static void note_repairs(const struct histograms *all, const struct expr *argument)
 {
     struct note_text text;
-    struct str place = eval_place(c->ev, argument->start, text.place);
-    for (uint32_t i = 0; i < notes->n; i++) {
-        const struct repair_note *note = &notes->list[i];
+    struct str place = eval_place(all->c->ev, argument->start, text.place);
+    for (uint32_t i = 0; i < all->notes_n; i++) {
+        const struct repair_note *note = &all->notes[i];
         struct strbuf name = {0};
         char low[FLOAT_TEXT_MAX], high[FLOAT_TEXT_MAX], first[64], last[64];
         if (note->name.n) {
@@ -190,7 +190,7 @@ static void note_repairs(const struct apply *c, const struct expr *argument, con
         float_format_e(note->repair.high_bound, high);
         date_text(note->first_ms, first);
         date_text(note->last_ms, last);
-        notes_info(c->ev->notes,
+        notes_info(all->c->ev->notes,
                    "PromQL info: input to histogram_quantile needed to be fixed for monotonicity (see "
                    "https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile)" STR_FMT
                    ", from buckets %s to %s, with a max diff of %.2g, over %llu samples from %s to %s" STR_FMT,
@@ -201,11 +201,11 @@ static void note_repairs(const struct apply *c, const struct expr *argument, con
 }
 
 /* Quantiles q[step] of one histogram into out, at the steps where q[step] has the bits of `only` (NULL: at all). */
-static int quantiles(const struct apply *c, const struct histograms *all, const struct histogram *h, const double *q,
-                     const double *only, double *out, struct repair_notes *notes, struct err *e)
+static int quantiles(struct histograms *all, const struct histogram *h, const double *q, const double *only,
+                     double *out, struct err *e)
 {
     int code = 0;
-    for (uint32_t i = 0; i < c->t->n && code == 0; i++) {
+    for (uint32_t i = 0; i < all->c->t->n && code == 0; i++) {
         struct bucket_repair repair;
         if (only && memcmp(only, &q[i], sizeof q[i]) != 0)
             continue;
@@ -214,9 +214,9 @@ static int quantiles(const struct apply *c, const struct histograms *all, const 
             continue;
         out[i] = bucket_quantile(q[i], all->room, n, &repair);
         if (repair.forced)
-            code = add_repair(c, notes, h, i, &repair, e);
+            code = add_repair(all, h, i, &repair, e);
     }
-    return code != 0 ? code : eval_check(c->ev, 0, e);
+    return code != 0 ? code : eval_check(all->c->ev, 0, e);
 }
 
 static void note_quantiles(const struct apply *c, uint32_t argument)
@@ -241,9 +241,9 @@ static struct str quantile_text(double q, struct arena *a)
 }
 
 /* One output per histogram and different value of q; most often q is the same at all steps. */
-static int labelled_quantiles(const struct apply *c, const struct histograms *all, uint32_t argument, struct value *ret,
-                              size_t *cap, struct repair_notes *notes, struct err *e)
+static int labelled_quantiles(struct histograms *all, uint32_t argument, struct value *ret, size_t *cap, struct err *e)
 {
+    const struct apply *c = all->c;
     const double *q = c->args[argument].v;
     struct arena *arena = c->ev->arena;
     for (uint32_t i = 0; i < c->t->n; i++) {
@@ -261,7 +261,7 @@ static int labelled_quantiles(const struct apply *c, const struct histograms *al
             struct vec_series *series = &ret->series[ret->series_n++];
             *series = (struct vec_series){.drop_name = true, .v = out};
             labels_with(&all->list[g].labels, c->args[1].string, text, arena, &series->labels);
-            int code = quantiles(c, all, &all->list[g], q, &q[i], out, notes, e);
+            int code = quantiles(all, &all->list[g], q, &q[i], out, e);
             if (code != 0)
                 return code;
         }
@@ -272,7 +272,6 @@ static int labelled_quantiles(const struct apply *c, const struct histograms *al
 static int many_quantiles(const struct apply *c, struct value *ret, struct err *e)
 {
     struct histograms all;
-    struct repair_notes notes = {0};
     size_t cap = 0;
     if (!label_name_utf8(c->args[1].string))
         return err_set(e, ERR_EXECUTION, "invalid label name in histogram_quantiles(): " STR_FMT,
@@ -281,9 +280,11 @@ static int many_quantiles(const struct apply *c, struct value *ret, struct err *
         note_quantiles(c, a);
     *ret = (struct value){.type = VALUE_VECTOR};
     int code = histograms_make(c, 0, &all, e);
+    if (code != 0)
+        return code;
     for (uint32_t a = 2; a < c->expr->args_n && code == 0; a++)
-        code = labelled_quantiles(c, &all, a, ret, &cap, &notes, e);
-    note_repairs(c, c->expr->args[0], &notes);
+        code = labelled_quantiles(&all, a, ret, &cap, e);
+    note_repairs(&all, c->expr->args[0]);
     return code != 0 ? code : value_merge_duplicates(c->ev, ret, c->t, e);
 }
 
@@ -292,20 +293,21 @@ int histogram_quantile_apply(const struct apply *c, struct value *ret, struct er
     if (c->expr->function->id == FUNCTION_histogram_quantiles)
         return many_quantiles(c, ret, e);
     struct histograms all;
-    struct repair_notes notes = {0};
     note_quantiles(c, 0);
     int code = histograms_make(c, 1, &all, e);
     if (code == 0)
         code = apply_make_vector(c, all.n, ret, e);
+    if (code != 0)
+        return code;
     for (uint32_t g = 0; code == 0 && g < all.n; g++) {
         double *out = value_array_absent(c->ev, c->t->n);
         if (!out)
             return apply_full(c, e);
-        code = quantiles(c, &all, &all.list[g], c->args[0].v, NULL, out, &notes, e);
+        code = quantiles(&all, &all.list[g], c->args[0].v, NULL, out, e);
         if (apply_any(out, c->t->n))
             ret->series[ret->series_n++] = (struct vec_series){all.list[g].labels, true, out};
     }
-    note_repairs(c, c->expr->args[1], &notes);
+    note_repairs(&all, c->expr->args[1]);
     return code;
 }
 

@@ -165,6 +165,19 @@ START_TEST(best_over_a_range)
 }
 END_TEST
 
+/* One best series per group, of a function's results. */
+START_TEST(best_of_groups_of_sums)
+{
+    fixture_load(
+        &f, "load 1m\n data{instance=\"i-1\",job=\"backend\"} 560x5\n data{instance=\"i-2\",job=\"backend\"} 1120x5\n"
+            " data{instance=\"i-1\",job=\"frontend\"} 280x5\n data{instance=\"i-2\",job=\"frontend\"} 560x5\n"
+            " data{instance=\"i-1\",job=\"worker\"} 840x5\n data{instance=\"i-2\",job=\"worker\"} 1680x5\n");
+    expect(&f, "topk by (job) (1, sum_over_time(data[5m]))", 300,
+           "{instance=\"i-2\", job=\"backend\"} 5600\n{instance=\"i-2\", job=\"frontend\"} 2800\n"
+           "{instance=\"i-2\", job=\"worker\"} 8400");
+}
+END_TEST
+
 /* Which series a ratio takes is Prometheus 3's choice: hashes of these sets over 2^64 are 0.237, 0.335, 0.506, 0.025.
  */
 START_TEST(ratio_takes_prometheus_series)
@@ -233,6 +246,7 @@ int main(void)
     tcase_add_test(tc, odd_values);
     tcase_add_test(tc, numerics);
     tcase_add_test(tc, best_of_groups);
+    tcase_add_test(tc, best_of_groups_of_sums);
     tcase_add_test(tc, best_over_a_range);
     tcase_add_test(tc, ratio_takes_prometheus_series);
     tcase_add_test(tc, values_are_counted);
