@@ -42,7 +42,7 @@ struct ingest {
     int64_t event_clock_ms; /* max over requests of min(largest event time, receive time); INT64_MIN before the first */
     int64_t clock_moved_ms; /* receive time of the request that moved it last */
     int64_t largest_event_ms;
-    int64_t first_event_ms; /* oldest sample of the first request ever; INT64_MAX before it */
+    int64_t first_event_ms; /* oldest sample ever applied; INT64_MAX before it */
     uint64_t settings_hash;
     struct metadata_table *metadata;
 

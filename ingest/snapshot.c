@@ -15,10 +15,15 @@ static void hold(struct held_windows *h, struct shared_window *w)
     shared_window_ref(w);
 }
 
-static struct source_window window_status(struct group_state *g, uint32_t view, int64_t end_ms, struct held_windows *h)
+static struct source_window window_status(const struct ingest *in, struct group_state *g, uint32_t view, int64_t end_ms,
+                                          struct held_windows *h)
 {
     struct source_window w = {.end_ms = end_ms, .status = WINDOW_MISSING};
     const struct view_state *v = &g->views[view];
+    if (end_ms < in->first_event_ms) {
+        w.status = WINDOW_EMPTY;
+        return w;
+    }
     if (end_ms > v->complete_from_ms && end_ms <= v->sealed_to_ms) {
         w.status = WINDOW_SEALED;
         return w;
@@ -61,7 +66,7 @@ static int list_view(struct ingest *in, const struct source_request *q, uint32_t
         int64_t end_ms = first_ms + j * q->width_ms;
         struct source_window w = {.end_ms = end_ms, .status = WINDOW_MISSING};
         if (known)
-            w = window_status(g, view, end_ms, r->held);
+            w = window_status(in, g, view, end_ms, r->held);
         r->windows[i][j] = w;
         unbroken = unbroken && w.status != WINDOW_MISSING;
         if (!unbroken)

@@ -318,7 +318,7 @@ void apply_clock(struct ingest *in, const struct apply *a)
 {
     if (a->largest_ms == INT64_MIN)
         return;
-    if (in->first_event_ms == INT64_MAX)
+    if (in->first_event_ms > a->oldest_ms)
         in->first_event_ms = a->oldest_ms;
     if (in->largest_event_ms < a->largest_ms)
         in->largest_event_ms = a->largest_ms;

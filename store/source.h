@@ -33,6 +33,7 @@ struct source_request {
 
 enum window_status {
     WINDOW_MISSING = 1, /* no states: read raw */
+    WINDOW_EMPTY,       /* before the oldest sample there ever was: no samples, so no states */
     WINDOW_EARLY,       /* refreshed, not sealed: blocks in memory */
     WINDOW_SEALED       /* blocks and manifest in the store */
 };
