@@ -216,6 +216,8 @@ static int join_pair(struct joining *x, const struct vec_series *many, const str
     bool kept = binary_values(c->expr, left, right, left, n, x->spare) > 0;
     struct labels labels;
     result_labels(x, &many->labels, &one->labels, &labels);
+    if (arena_failed(c->ev->arena))
+        return apply_full(c, e);
     bool named = false; /* the name comes from the other side */
     for (uint32_t l = 0; l < x->m.matching->include_n; l++)
         named |= str_eq(x->m.matching->include[l], STR(LABEL_NAME));

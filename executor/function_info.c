@@ -1,7 +1,6 @@
 #include "executor/function_info.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "executor/apply.h"
 #include "executor/label_index.h"
