@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "cmd/command.h"
+#include "cmd/config.h"
 #include "cmd/serve.h"
 
 static const char summary[] = "Take Prometheus remote write, keep panes, answer PromQL.\v"
@@ -31,6 +32,7 @@ enum {
     KEY_MAP,
     KEY_PER_VIEW,
     KEY_LOG_LEVEL,
+    KEY_CONFIG,
     KEY_END
 };
 enum { FLAGS_N = KEY_END - KEY_DATA_DIR };
@@ -55,6 +57,8 @@ static const struct argp_option option_list[] = {
     {"late-horizon", KEY_HORIZON, "DURATION", 0, "Refuse samples that are later than this behind (2h)", 2},
     {"store-map-size", KEY_MAP, "SIZE", 0, "Most bytes of the store's file (64GiB)", 3},
     {"refresh-per-view", KEY_PER_VIEW, NULL, 0, "Refresh each view by itself; for measuring", 3},
+    {"config", KEY_CONFIG, "FILE", 0, "Read options from this YAML file first: the same names, as listen: HOST:PORT",
+     3},
     {"log-level", KEY_LOG_LEVEL, "LEVEL", 0, "debug, info, warn or error (info)", 3},
     {0}};
 
@@ -166,6 +170,8 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case KEY_MAP:
         o->map_bytes = option_bytes(state, "--store-map-size", arg);
         return 0;
+    case KEY_CONFIG: /* its options stand before those of the command line already */
+        return 0;
     case KEY_LOG_LEVEL:
         take_log_level(state, arg);
         return 0;
@@ -194,16 +200,27 @@ static void flags_fill(struct parsed_flags *p, struct server_flag flags[FLAGS_N]
     }
 }
 
-int command_serve(int argc, char **argv)
+static int serve(int argc, char **argv, struct err *e)
 {
     struct parsed_flags p = {0};
     struct server_flag flags[FLAGS_N];
-    struct err e = {0};
     struct argp argp = {option_list, take_option, NULL, summary, NULL, NULL, NULL};
     serve_options_default(&p.options);
     argp_parse(&argp, argc, argv, 0, NULL, &p);
     flags_fill(&p, flags);
     p.options.server.flags = flags;
     p.options.server.flags_n = FLAGS_N;
-    return serve_run(&p.options, NULL, &e) == 0 ? 0 : command_failed(&e);
+    return serve_run(&p.options, NULL, e);
+}
+
+int command_serve(int argc, char **argv)
+{
+    struct arena words;
+    struct err e = {0};
+    arena_init(&words, 0);
+    int code = config_expand(option_list, &argc, &argv, &words, &e);
+    if (code == 0)
+        code = serve(argc, argv, &e);
+    arena_done(&words);
+    return code == 0 ? 0 : command_failed(&e);
 }

@@ -20,7 +20,6 @@ enum { STATUSES_N = sizeof statuses / sizeof *statuses, ROUTES_MOST = 64 };
 struct http_daemon {
     struct server *server;
     struct MHD_Daemon *mhd;
-    int listener;
     struct str prefix;
     struct gate writes;
     _Atomic int64_t body_bytes; /* held by bodies on their way */
@@ -331,9 +330,9 @@ int http_daemon_start(struct server *s, int listener, const char *prefix, struct
     struct http_daemon *d = mem_zalloc(sizeof *d);
     MUST(routes_n() < ROUTES_MOST);
     d->server = s;
-    d->listener = listener;
     d->prefix = str_of(prefix);
     gate_init(&d->writes, HTTP_WRITES_MAX, 0);
+    *ret = d; /* handlers may run before MHD_start_daemon returns */
     d->mhd =
         MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC,
                          0, NULL, NULL, on_request, d,                                       /* handler */
@@ -347,9 +346,9 @@ int http_daemon_start(struct server *s, int listener, const char *prefix, struct
         close(listener);
         gate_done(&d->writes);
         mem_free(d);
+        *ret = NULL;
         return err_set(e, ERR_IO, "the HTTP server could not be started");
     }
-    *ret = d;
     return 0;
 }
 

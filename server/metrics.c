@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/float_text.h"
 #include "base/stats.h"
 #include "server/api.h"
 #include "server/server_internal.h"
@@ -39,7 +40,8 @@ uint64_t server_series_n(const struct server *s)
 static void add(struct strbuf *b, const char *name, const char *type, const char *help, double value)
 {
     strbuf_printf(b, "# HELP %s %s\n# TYPE %s %s\n%s ", name, help, name, type, name);
-    strbuf_printf(b, "%.17g\n", value);
+    strbuf_add_float(b, value);
+    strbuf_add_char(b, '\n');
 }
 
 /* Pages of the process from /proc/self/statm: all, resident. */

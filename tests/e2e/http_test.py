@@ -322,6 +322,21 @@ def check_starting(c, binary, server, directory):
     c.that(status == 1 and "bad.yaml:" in text, f"a bad workload: {status} {text!r}")
 
 
+def check_config(c, binary, directory):
+    config, port = directory / "mullion.yaml", harness.free_port()
+    config.write_text("# as flags\nlisten: 127.0.0.1:1\npath-prefix: /from/file\ninsecure: false\nlookback-delta: 1m\n")
+    server = harness.mullion(binary, directory / "configured", "--config", config)
+    server.ready_path = "/from/file/-/ready"
+    with server:
+        flags = json.loads(harness.request(server.url + "/from/file/api/v1/status/flags")[2])["data"]
+        c.equal((flags["lookback-delta"], flags["listen"]), ("1m", f"127.0.0.1:{server.port}"), "the command line wins")
+    for text, where in (("lisen: x", "mullion.yaml:1:1: "), ("listen:\n  - a", "mullion.yaml:2:3: "), ("a: [", "mullion.yaml:"),
+                        ("insecure: maybe", "mullion.yaml:1:11: ")):
+        config.write_text(text + "\n")
+        status, _, said = run([binary, "serve", "--config", config, "--listen", f"127.0.0.1:{port}"])
+        c.that(status == 1 and where in said, f"config {text!r}: {status} {said!r}")
+
+
 def check_prefix(c, binary, directory):
     server = harness.mullion(binary, directory / "prefixed", "--path-prefix", "/metrics/mullion/")
     server.ready_path = "/metrics/mullion/-/ready"
@@ -421,6 +436,7 @@ def main():
             check_command_line(c, binary, server, directory, now_ms / 1000)
             c.equal(server.stop(), 0, "SIGTERM ends it with 0")
         check_after(c, binary, directory)
+        check_config(c, binary, directory)
         check_prefix(c, binary, directory)
         check_slow_and_busy(c, binary, directory)
     c.finish()
