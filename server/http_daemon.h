@@ -4,7 +4,8 @@
  * Refused before a handler sees it: a request with both Content-Length and Transfer-Encoding, or with two lengths (400:
  * somebody in between may have read it differently), and a body over its route's limit (413). A body is refused when
  * its declared length says so, before it is sent; the connection is then closed. All bodies on their way together hold
- * at most HTTP_BODIES_BYTES_MAX, and HTTP_WRITES_MAX write requests run at once: beyond that 503 with Retry-After.
+ * at most HTTP_BODIES_BYTES_MAX, and HTTP_WRITES_MAX write requests are under way at once: beyond that 503 with
+ * Retry-After.
  */
 #ifndef SERVER_HTTP_DAEMON_H
 #define SERVER_HTTP_DAEMON_H
@@ -16,7 +17,7 @@ enum {
     HTTP_CONNECTIONS_MAX = 512,
     HTTP_IDLE_S = 120,
     HTTP_CONNECTION_MEMORY = 128 << 10, /* headers and URL: a longer URL is 414, to be sent as a form */
-    HTTP_WRITES_MAX = 64,
+    HTTP_WRITES_MAX = 256,
     HTTP_BODIES_BYTES_MAX = 512 << 20
 };
 

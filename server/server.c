@@ -11,7 +11,7 @@
 #include "server/listen.h"
 #include "server/server_internal.h"
 
-enum { QUERIES_WAITING_MAX = 256, DRAIN_MS = 10000 };
+enum { QUERIES_WAITING_MAX = 256, WRITES_APPLIED_MAX = 8, DRAIN_MS = 10000 };
 
 struct server_loop {
     uv_loop_t loop;
@@ -123,6 +123,7 @@ int server_open(const struct server_options *o, const struct server_parts *parts
         return code;
     }
     gate_init(&s->queries, s->options.query_concurrency, QUERIES_WAITING_MAX);
+    gate_init(&s->writes, WRITES_APPLIED_MAX, HTTP_WRITES_MAX);
     loop_open(s);
     s->maintenance = maintenance_start(s->ingest, s->options.clock, s->options.sync_by_timer);
     code = http_daemon_start(s, listener, s->options.path_prefix, &s->http, e);
@@ -157,5 +158,6 @@ void server_close(struct server *s)
     maintenance_stop(s->maintenance);
     loop_close(s);
     gate_done(&s->queries);
+    gate_done(&s->writes);
     mem_free(s);
 }

@@ -17,7 +17,7 @@ struct server {
     struct store *store;
     struct ingest *ingest;
     struct executor executor;
-    struct gate queries;
+    struct gate queries, writes;     /* writes: being decompressed and applied, so that memory is bounded */
     struct maintenance *maintenance; /* NULL in tests of handlers: nothing to wake */
     struct http_daemon *http;
     struct server_loop *loop;
