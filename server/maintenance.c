@@ -62,7 +62,9 @@ static void *tick_loop(void *arg)
         struct err e = {0};
         if (ingest_tick(m->ingest, wall_clock_now_ms(m->clock), &e) != 0)
             report("maintenance failed; it is tried again", &e, &tick_failures, &logged_ns);
-    } while (pause_ms(m, TICK_LEAST_MS, false) && pause_ms(m, TICK_MOST_MS - TICK_LEAST_MS, true));
+        /* A backfill goes on window by window; nothing else would wake for it. */
+    } while (pause_ms(m, TICK_LEAST_MS, false) &&
+             (ingest_backfill_left(m->ingest) || pause_ms(m, TICK_MOST_MS - TICK_LEAST_MS, true)));
     return NULL;
 }
 
