@@ -23,6 +23,8 @@ int64_t window_end_ms(const struct expr *selector, int64_t at_ms);
 /* The samples (start, end] that evaluating `selector` at `t` looks at. */
 void selector_span(const struct eval *ev, const struct expr *selector, const struct times *t, int64_t *ret_start_ms,
                    int64_t *ret_end_ms);
+/* Is the newest sample of that span all that it looks at? */
+bool selector_newest_only(const struct expr *selector, const struct times *t);
 /* The times a subquery evaluates its expression at, for evaluation at `t`; n may be 0. ERR_LIMIT when too many. */
 int subquery_times(const struct eval *ev, const struct expr *subquery, const struct times *t, struct times *ret,
                    struct err *e);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/float_text.h"
+#include "base/samples.h"
 #include "kernels/frame.h"
 #include "store/raw.h"
 
@@ -19,10 +20,12 @@ struct shard {
     size_t n, cap;
 };
 
+/* Room for `more` samples and what decoders write past them. */
 static void columns_reserve(struct columns *c, size_t more)
 {
-    c->times_ms = mem_grow(c->times_ms, &c->times_cap, c->n + more, sizeof *c->times_ms);
-    c->values = mem_grow(c->values, &c->values_cap, c->n + more, sizeof *c->values);
+    size_t need = c->n + more + FRAME_SLACK;
+    c->times_ms = mem_grow(c->times_ms, &c->times_cap, need, sizeof *c->times_ms);
+    c->values = mem_grow(c->values, &c->values_cap, need, sizeof *c->values);
 }
 
 static void columns_done(struct columns *c)
@@ -83,19 +86,11 @@ static int shard_load(struct scan *s, uint32_t first, uint32_t end, struct shard
     return code;
 }
 
-/* Add samples within the span. Returns whether times still rise strictly. */
-static bool columns_add(struct columns *c, int64_t from_ms, int64_t end_ms, const int64_t *times_ms,
-                        const double *values, uint32_t n)
+/* The n rising samples behind the columns become part of them. Returns whether times still rise. */
+static bool columns_take(struct columns *c, uint32_t n)
 {
-    bool rising = true;
-    columns_reserve(c, n);
-    for (uint32_t i = 0; i < n; i++) {
-        if (times_ms[i] <= from_ms || times_ms[i] > end_ms)
-            continue;
-        rising &= c->n == 0 || c->times_ms[c->n - 1] < times_ms[i];
-        c->times_ms[c->n] = times_ms[i];
-        c->values[c->n++] = values[i];
-    }
+    bool rising = n == 0 || c->n == 0 || c->times_ms[c->n - 1] < c->times_ms[c->n];
+    c->n += n;
     return rising;
 }
 
@@ -139,16 +134,17 @@ static void columns_merge(struct columns *c)
 
 static bool has_stale(const double *v, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (float_is_stale(v[i]))
-            return true;
-    }
-    return false;
+    bool any = false;
+    for (size_t i = 0; i < n; i++) /* to the end: so it takes several at once */
+        any |= float_is_stale(v[i]);
+    return any;
 }
 
 static void columns_drop_stale(struct columns *c)
 {
     size_t kept = 0;
+    if (!has_stale(c->values, c->n))
+        return;
     for (size_t i = 0; i < c->n; i++) {
         if (float_is_stale(c->values[i]))
             continue;
@@ -158,53 +154,34 @@ static void columns_drop_stale(struct columns *c)
     c->n = kept;
 }
 
-/* The head's run of a series, cut to the span. */
-static void head_run(const struct scan *s, const struct source_series *v, int64_t from_ms, uint32_t *ret_first,
-                     uint32_t *ret_n)
-{
-    const int64_t *t = s->result->times_ms + v->first;
-    uint32_t first = 0, n = v->n;
-    while (first < n && t[first] <= from_ms)
-        first++;
-    while (n > first && t[n - 1] > s->end_ms)
-        n--;
-    *ret_first = v->first + first;
-    *ret_n = n - first;
-}
-
-/* One series: its chunks [chunks, chunks + chunks_n) and its head run. */
+/* One series: its chunks [chunks, chunks + chunks_n) and what the head has. */
 static int series_emit(struct scan *s, uint32_t series, const struct raw_chunk *chunks, size_t chunks_n,
                        struct columns *c, scan_fn *each, void *ctx, struct err *e)
 {
-    uint32_t first, n;
-    int64_t from_ms = series_from(s, &s->result->series[series]);
-    head_run(s, &s->result->series[series], from_ms, &first, &n);
-    const int64_t *times_ms = n ? s->result->times_ms + first : NULL;
-    const double *values = n ? s->result->values + first : NULL;
-    if (chunks_n > 0 || (!s->keep_stale && has_stale(values, n))) {
-        bool rising = true;
-        c->n = 0;
-        for (size_t i = 0; i < chunks_n; i++) {
-            int64_t chunk_times_ms[FRAME_MAX_N + FRAME_SLACK];
-            double chunk_values[FRAME_MAX_N + FRAME_SLACK];
-            uint32_t chunk_n;
-            if (chunk_decode(chunks[i].bytes, chunks[i].size, chunk_times_ms, chunk_values, &chunk_n) != 0) {
-                s->damaged_n++;
-                continue;
-            }
-            rising &= columns_add(c, from_ms, s->end_ms, chunk_times_ms, chunk_values, chunk_n);
+    const struct source_series *v = &s->result->series[series];
+    int64_t from_ms = series_from(s, v);
+    bool rising = true;
+    c->n = 0;
+    for (size_t i = 0; i < chunks_n; i++) {
+        uint32_t n;
+        columns_reserve(c, FRAME_MAX_N);
+        if (chunk_decode(chunks[i].bytes, chunks[i].size, c->times_ms + c->n, c->values + c->n, &n) != 0) {
+            s->damaged_n++;
+            continue;
         }
-        rising &= columns_add(c, from_ms, s->end_ms, times_ms, values, n);
-        if (!rising)
-            columns_merge(c);
-        if (!s->keep_stale)
-            columns_drop_stale(c);
-        times_ms = c->times_ms;
-        values = c->values;
-        n = (uint32_t)c->n;
+        rising &= columns_take(c, samples_trim(c->times_ms + c->n, c->values + c->n, n, from_ms, s->end_ms));
     }
-    s->samples_n += n;
-    return each(ctx, series, times_ms, values, n, e);
+    if (v->packed_n > 0) {
+        columns_reserve(c, v->packed_n);
+        rising &=
+            columns_take(c, s->result->unpack(v->packed, from_ms, s->end_ms, c->times_ms + c->n, c->values + c->n));
+    }
+    if (!rising)
+        columns_merge(c);
+    if (!s->keep_stale)
+        columns_drop_stale(c);
+    s->samples_n += c->n;
+    return each(ctx, series, c->times_ms, c->values, (uint32_t)c->n, e);
 }
 
 int scan_run(struct scan *s, scan_fn *each, void *ctx, struct err *e)

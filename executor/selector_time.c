@@ -17,6 +17,12 @@ void selector_span(const struct eval *ev, const struct expr *selector, const str
     *ret_end_ms = last_ms + (selector->smoothed ? ev->lookback_ms : 0);
 }
 
+bool selector_newest_only(const struct expr *selector, const struct times *t)
+{
+    bool one_time = t->n == 1 || selector->time.at != AT_NONE;
+    return one_time && selector->range_ms == 0 && !selector->smoothed && !selector->anchored;
+}
+
 int subquery_times(const struct eval *ev, const struct expr *subquery, const struct times *t, struct times *ret,
                    struct err *e)
 {

@@ -32,20 +32,22 @@ int snapshot_add_request(struct snapshot *s, const struct source_request *r, uin
     return 0;
 }
 
-struct wanted_matchers {
+struct wanted_request {
     const struct snapshot *snapshot;
-    const struct matcher *v;
-    uint32_t n;
+    const struct source_request *request;
 };
 
-static bool same_matchers(const void *ctx, uint32_t request)
+/* Matchers are equal, and what one selector may leave out the other does not need. */
+static bool may_share(const void *ctx, uint32_t request)
 {
-    const struct wanted_matchers *w = ctx;
-    const struct source_request *r = &w->snapshot->requests[request];
-    if (r->matchers_n != w->n)
+    const struct wanted_request *w = ctx;
+    const struct source_request *r = &w->snapshot->requests[request], *wanted = w->request;
+    if (r->matchers_n != wanted->matchers_n || r->newest_only != wanted->newest_only)
         return false;
-    for (uint32_t i = 0; i < w->n; i++) {
-        const struct matcher *a = &r->matchers[i], *b = &w->v[i];
+    if (r->newest_only && (r->start_ms != wanted->start_ms || r->end_ms != wanted->end_ms))
+        return false;
+    for (uint32_t i = 0; i < r->matchers_n; i++) {
+        const struct matcher *a = &r->matchers[i], *b = &wanted->matchers[i];
         if (a->op != b->op || !str_eq(a->name, b->name) || !str_eq(a->value, b->value))
             return false;
     }
@@ -64,7 +66,7 @@ static uint64_t matchers_hash(const struct matcher *m, uint32_t n)
 
 static uint64_t request_hash(const void *ctx, uint32_t request)
 {
-    const struct wanted_matchers *w = ctx;
+    const struct wanted_request *w = ctx;
     return matchers_hash(w->snapshot->requests[request].matchers, w->snapshot->requests[request].matchers_n);
 }
 
@@ -72,10 +74,11 @@ static int add_selector(struct snapshot *s, const struct eval *ev, const struct 
                         struct err *e)
 {
     struct source_request r = {.matchers = selector->matchers, .matchers_n = selector->matchers_n};
-    struct wanted_matchers w = {s, selector->matchers, selector->matchers_n};
-    uint64_t hash = matchers_hash(w.v, w.n);
+    struct wanted_request w = {s, &r};
+    uint64_t hash = matchers_hash(r.matchers, r.matchers_n);
     selector_span(ev, selector, t, &r.start_ms, &r.end_ms);
-    int64_t found = map_find(&s->by_matchers, hash, same_matchers, &w);
+    r.newest_only = selector_newest_only(selector, t);
+    int64_t found = map_find(&s->by_matchers, hash, may_share, &w);
     uint32_t request = (uint32_t)found;
     if (found < 0) {
         int code = snapshot_add_request(s, &r, &request, e);

@@ -2,7 +2,8 @@
  * The one snapshot of a query. First everything that will be read is named: the selectors of each tree, with the spans
  * they look at (look-back, ranges, offsets, @ and subqueries included), and the sites read from panes. Then the source
  * is asked once, and only after that the store's transaction is opened: so each acknowledged sample is in one of the
- * two (store/source.h). Selectors with equal matchers share one request over the union of their spans.
+ * two (store/source.h). Selectors with equal matchers share one request over the union of their spans; those that need
+ * but the newest sample share with their like over the same span.
  */
 #ifndef EXECUTOR_SNAPSHOT_H
 #define EXECUTOR_SNAPSHOT_H

@@ -2,13 +2,11 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "base/float_text.h"
 #include "ingest/head_internal.h"
 #include "kernels/frame.h"
 
 enum {
-    BLOCK_HEAD_BYTES = 8, /* an open block: i64 time of its first sample, timestamp frame, value frame */
-    DECODE_ROOM = FRAME_MAX_N + FRAME_SLACK
+    BLOCK_HEAD_BYTES = 8 /* an open block: i64 time of its first sample, timestamp frame, value frame */
 };
 
 void head_init(struct head *h)
@@ -90,6 +88,16 @@ static size_t block_encode(const struct head *h, uint8_t *dst, size_t cap, const
     size_t times_size = frame_encode_i64(dst + at, cap - at, relative, HEAD_TAIL, h->scratch);
     at += times_size;
     size_t values_size = frame_encode_f64(dst + at, cap - at, values, HEAD_TAIL, h->scratch);
+    MUST(times_size && values_size);
+    return at + values_size;
+}
+
+size_t head_open_block_size(const uint8_t *block, size_t size)
+{
+    size_t at = BLOCK_HEAD_BYTES;
+    size_t times_size = frame_size_i64(block + at, size - at, HEAD_TAIL);
+    at += times_size;
+    size_t values_size = frame_size_f64(block + at, size - at, HEAD_TAIL);
     MUST(times_size && values_size);
     return at + values_size;
 }
@@ -203,89 +211,4 @@ void head_insert_late(struct head *h, uint32_t series, int64_t time_ms, double v
     h->samples_n++;
     if (s->last_ms < time_ms)
         s->last_ms = time_ms;
-}
-
-/* ---- reading ---- */
-
-static bool columns_add(struct columns *c, const int64_t *times_ms, const double *values, uint32_t n, int64_t start_ms,
-                        int64_t end_ms)
-{
-    c->times_ms = arena_grow(c->arena, c->times_ms, &c->times_cap, c->n + n, sizeof *c->times_ms);
-    c->values = arena_grow(c->arena, c->values, &c->values_cap, c->n + n, sizeof *c->values);
-    if (!c->times_ms || !c->values)
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        if (times_ms[i] <= start_ms || times_ms[i] > end_ms)
-            continue;
-        c->times_ms[c->n] = times_ms[i];
-        memcpy(&c->values[c->n++], &values[i], sizeof values[i]);
-    }
-    return true;
-}
-
-static bool columns_add_late(struct columns *c, size_t first, const struct late_samples *l, int64_t start_ms,
-                             int64_t end_ms)
-{
-    if (!l || l->n == 0)
-        return true;
-    /* Merge from behind, so that the run [first, n) is moved once. */
-    size_t run = c->n - first;
-    int64_t *times_ms = ARENA_ARRAY(c->arena, int64_t, run + 1);
-    double *values = ARENA_ARRAY(c->arena, double, run + 1);
-    if (!times_ms || !values)
-        return false;
-    memcpy(times_ms, c->times_ms + first, run * sizeof *times_ms);
-    memcpy(values, c->values + first, run * sizeof *values);
-    c->n = first;
-    size_t i = 0;
-    for (uint32_t j = 0; i < run || j < l->n;) {
-        bool from_late = i == run || (j < l->n && l->times_ms[j] < times_ms[i]);
-        bool both = !from_late && j < l->n && l->times_ms[j] == times_ms[i];
-        int64_t t = from_late ? l->times_ms[j] : times_ms[i];
-        double v = from_late                                               ? l->values[j]
-                   : times_ms[i] == t && both && float_is_stale(values[i]) ? l->values[j]
-                                                                           : values[i];
-        i += !from_late;
-        j += from_late || both;
-        if (!columns_add(c, &t, &v, 1, start_ms, end_ms))
-            return false;
-    }
-    return true;
-}
-
-bool head_read(const struct head_series *s, int64_t start_ms, int64_t end_ms, struct columns *c)
-{
-    size_t first = c->n;
-    int64_t times_ms[DECODE_ROOM];
-    double values[DECODE_ROOM];
-    uint32_t n;
-    for (const struct head_chunk *k = s->chunks; k; k = k->next) {
-        if (k->last_ms <= start_ms || k->first_ms > end_ms)
-            continue;
-        MUST(chunk_decode(k->bytes, k->size, times_ms, values, &n) == 0);
-        if (!columns_add(c, times_ms, values, n, start_ms, end_ms))
-            return false;
-    }
-    bool tail_covers = s->tail_n && s->tail_times_ms[0] <= start_ms;
-    if (s->open_n && !tail_covers) {
-        n = head_open_decode(s->open, s->open_size, s->open_n, times_ms, values);
-        MUST(n > 0);
-        if (!columns_add(c, times_ms, values, n, start_ms, end_ms))
-            return false;
-    }
-    return columns_add(c, s->tail_times_ms, s->tail_values, s->tail_n, start_ms, end_ms) &&
-           columns_add_late(c, first, s->late_moving, start_ms, end_ms) &&
-           columns_add_late(c, first, s->late, start_ms, end_ms);
-}
-
-bool head_lookup(const struct head_series *s, int64_t time_ms, double *ret)
-{
-    struct arena a;
-    arena_init(&a, 0);
-    struct columns c = {.arena = &a};
-    bool found = head_read(s, time_ms - 1, time_ms, &c) && c.n == 1;
-    if (found)
-        memcpy(ret, &c.values[0], sizeof *ret);
-    arena_done(&a);
-    return found;
 }

@@ -71,15 +71,24 @@ void head_insert_late(struct head *h, uint32_t series, int64_t time_ms, double v
 /* The sample at exactly time_ms, if the head has it. */
 bool head_lookup(const struct head_series *s, int64_t time_ms, double *ret);
 
-/* Append the series' samples with start < t <= end to growing columns, ascending, unique times. */
-struct columns {
-    int64_t *times_ms;
-    double *values;
-    size_t n, times_cap, values_cap;
-    struct arena *arena;
+/* ---- reading (head_pack.c) ---- */
+
+/* Samples of one series over a span, copied in their encoded form. */
+struct head_span {
+    const void *packed; /* in the arena; NULL without samples */
+    uint32_t room_n;    /* most samples in it: head_unpack needs room for so many and FRAME_SLACK more */
+    int64_t newest_from_ms;
 };
-/* false when the arena's limit is reached. */
-bool head_read(const struct head_series *s, int64_t start_ms, int64_t end_ms, struct columns *c);
+/*
+ * The samples with start < t <= end (others may be among them until head_unpack). newest_only: the newest of them is
+ * enough; newest_from_ms then is a time that this one is not older than, INT64_MIN when that is not known. false when
+ * the arena's limit is reached.
+ */
+bool head_pack(const struct head_series *s, int64_t start_ms, int64_t end_ms, bool newest_only, struct arena *a,
+               struct head_span *ret);
+/* Needs no lock. Returns how many samples there are with start < t <= end, a span within the packed one: ascending,
+ * unique times. */
+uint32_t head_unpack(const void *packed, int64_t start_ms, int64_t end_ms, int64_t *times_ms, double *values);
 
 /* ---- checkpoint ---- */
 

@@ -1,4 +1,4 @@
-/* What head.c and head_checkpoint.c share. */
+/* What the head's files share. */
 #ifndef INGEST_HEAD_INTERNAL_H
 #define INGEST_HEAD_INTERNAL_H
 
@@ -14,6 +14,7 @@ struct head_block {
 struct head_block *head_block_at(struct head *h, uint32_t block);
 void head_series_clear(struct head_series *s);
 struct head_chunk *head_chunk_make(const struct head *h, const int64_t *times_ms, const double *values, uint32_t n);
+size_t head_open_block_size(const uint8_t *block, size_t size);
 uint32_t head_open_decode(const uint8_t *open, size_t size, uint32_t n, int64_t *times_ms, double *values);
 
 #endif

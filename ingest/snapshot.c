@@ -120,30 +120,37 @@ static int64_t raw_from(const struct source_request *q, const struct source_resu
     return r->covered_ms;
 }
 
+static bool copy_one(struct ingest *in, const struct source_request *q, uint32_t id, struct arena *a,
+                     struct source_series *s)
+{
+    const struct head_series *h = head_find(&in->head, id);
+    int64_t start_ms = s->raw_from_ms > q->start_ms ? s->raw_from_ms : q->start_ms;
+    struct head_span span;
+    catalog_labels(in->catalog, id, a, &s->labels);
+    if (!head_pack(h, start_ms, q->end_ms, q->newest_only, a, &span))
+        return false;
+    s->packed = span.packed;
+    s->packed_n = span.room_n;
+    /* The newest sample is here when it is newer than all that is in the store. */
+    s->store_to_ms = span.newest_from_ms > h->store_to_ms ? INT64_MIN : h->store_to_ms;
+    return true;
+}
+
 static int copy_series(struct ingest *in, const struct source_request *q, const uint32_t *ids, uint32_t n,
                        const struct dirty_list *dirty, struct arena *a, struct source_result *r, struct err *e)
 {
-    struct columns c = {.arena = a};
     r->series = ARENA_ARRAY(a, struct source_series, n + 1u);
+    r->unpack = head_unpack;
     for (uint32_t i = 0; i < n && r->series; i++) {
         if (!may_have_samples(in, ids[i], q))
             continue;
-        const struct head_series *h = head_find(&in->head, ids[i]);
         struct series_place p = catalog_place(in->catalog, ids[i]);
         struct source_series *s = &r->series[r->series_n++];
-        *s = (struct source_series){.id = ids[i],
-                                    .metric = p.metric,
-                                    .ordinal = p.ordinal,
-                                    .store_to_ms = h->store_to_ms,
-                                    .raw_from_ms = raw_from(q, r, dirty, ids[i]),
-                                    .first = (uint32_t)c.n};
-        catalog_labels(in->catalog, ids[i], a, &s->labels);
-        if (!head_read(h, s->raw_from_ms, q->end_ms, &c))
+        *s = (struct source_series){
+            .id = ids[i], .metric = p.metric, .ordinal = p.ordinal, .raw_from_ms = raw_from(q, r, dirty, ids[i])};
+        if (!copy_one(in, q, ids[i], a, s))
             break;
-        s->n = (uint32_t)(c.n - s->first);
     }
-    r->times_ms = c.times_ms;
-    r->values = c.values;
     return arena_check(a, "query", e);
 }
 

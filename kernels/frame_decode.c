@@ -72,6 +72,15 @@ static size_t exception_bytes(const struct frame_map *map, unsigned n)
     return (size_t)map->exceptions_n * (frame_position_bytes(n) + 8);
 }
 
+/* Bytes behind the head of a frame of n values. */
+static size_t rest_bytes(const struct frame_head *head, unsigned n)
+{
+    const struct frame_plan *plan = &head->plan;
+    return frame_lane_bytes(plan->n, plan->w) + (size_t)plan->patches_n * frame_position_bytes(plan->n) +
+           frame_lane_bytes(plan->patches_n, plan->patch_w) + frame_lane_bytes(n, head->map.correction_w) +
+           exception_bytes(&head->map, n);
+}
+
 /* The head of a frame of n values, and that what follows it lies before end. Returns the lane's first byte, or NULL. */
 static const uint8_t *read_head(const uint8_t *p, const uint8_t *end, unsigned n, bool integers,
                                 struct frame_head *head)
@@ -90,10 +99,7 @@ static const uint8_t *read_head(const uint8_t *p, const uint8_t *end, unsigned n
     plan->n = n - frame_lead_n(plan->predictor);
     if (!read_options(&p, end, h0, n, head) || plan->patches_n > plan->n || !read_numbers(&p, end, plan))
         return NULL;
-    size_t rest = frame_lane_bytes(plan->n, plan->w) + (size_t)plan->patches_n * frame_position_bytes(plan->n) +
-                  frame_lane_bytes(plan->patches_n, plan->patch_w) + frame_lane_bytes(n, head->map.correction_w) +
-                  exception_bytes(&head->map, n);
-    return (size_t)(end - p) < rest ? NULL : p;
+    return (size_t)(end - p) < rest_bytes(head, n) ? NULL : p;
 }
 
 /* k rising positions below `of`. */
@@ -204,4 +210,21 @@ size_t frame_decode_head_f64(const uint8_t *src, size_t size, uint32_t n, uint32
 size_t frame_decode_f64(const uint8_t *src, size_t size, uint32_t n, double *out)
 {
     return frame_decode_head_f64(src, size, n, n, out);
+}
+
+static size_t frame_size(const uint8_t *src, size_t size, uint32_t n, bool integers)
+{
+    struct frame_head head;
+    const uint8_t *p = read_head(src, src + size, n, integers, &head);
+    return p ? (size_t)(p - src) + rest_bytes(&head, n) : 0;
+}
+
+size_t frame_size_i64(const uint8_t *src, size_t size, uint32_t n)
+{
+    return frame_size(src, size, n, true);
+}
+
+size_t frame_size_f64(const uint8_t *src, size_t size, uint32_t n)
+{
+    return frame_size(src, size, n, false);
 }

@@ -29,6 +29,9 @@ struct source_request {
     const uint8_t (*identities)[16];
     uint32_t identities_n;
     int64_t width_ms, phase_ms;
+    /* Instant selectors at one time: of each series the newest of these samples is enough, and others may be left out.
+     */
+    bool newest_only;
 };
 
 enum window_status {
@@ -61,14 +64,17 @@ struct source_series {
     /* Samples at or before this need no raw: states serve them. start_ms for raw readers; for a pane reader covered_ms,
      * or where the first window begins in which the series is dirty. */
     int64_t raw_from_ms;
-    uint32_t first, n; /* its run in times_ms / values: ascending, unique times; t > max(start_ms, raw_from_ms) */
+    const void *packed; /* the head's samples with t > max(start_ms, raw_from_ms): source_result.unpack reads them */
+    uint32_t packed_n;  /* most samples in it; 0 without any */
 };
 
 struct source_result {
     struct source_series *series; /* ascending by (metric, ordinal) */
     uint32_t series_n;
-    const int64_t *times_ms;
-    const double *values;           /* stale markers included, as bits */
+    /* Samples packed in a series with start < t <= end: ascending, unique times, stale markers included, as bits. The
+     * arrays have room for packed_n + FRAME_SLACK. Returns how many. Needs no lock: the packed bytes are the result's.
+     */
+    uint32_t (*unpack)(const void *packed, int64_t start_ms, int64_t end_ms, int64_t *times_ms, double *values);
     struct source_window **windows; /* [identities_n] arrays, ascending by end */
     uint32_t windows_n;
     const uint32_t *views; /* [identities_n] store view numbers, SOURCE_NO_VIEW if the store has none yet */

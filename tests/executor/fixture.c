@@ -185,35 +185,41 @@ static int by_place(const void *pa, const void *pb)
     return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
 }
 
+/* What a source may pack: here the series itself. */
+static uint32_t fixture_unpack(const void *packed, int64_t start_ms, int64_t end_ms, int64_t *times_ms, double *values)
+{
+    const struct fixture_series *s = packed;
+    uint32_t n = 0;
+    for (size_t k = 0; k < s->n; k++) {
+        if (s->times_ms[k] > start_ms && s->times_ms[k] <= end_ms) {
+            times_ms[n] = s->times_ms[k];
+            values[n++] = s->values[k];
+        }
+    }
+    return n;
+}
+
 static int answer(const struct fixture *f, const struct source_request *r, struct arena *a, struct source_result *ret)
 {
-    size_t points = 0;
-    for (size_t i = 0; i < f->series_n; i++)
-        points += f->series[i].n;
     struct source_series *series = ARENA_ARRAY(a, struct source_series, f->series_n + 1);
-    int64_t *times_ms = ARENA_ARRAY(a, int64_t, points + 1);
-    double *values = ARENA_ARRAY(a, double, points + 1);
     if (arena_failed(a))
         return ERR_LIMIT;
-    uint32_t n = 0, used = 0;
+    uint32_t n = 0;
     for (size_t i = 0; i < f->series_n; i++) {
         const struct fixture_series *s = &f->series[i];
         if (!matchers_accept(r->matchers, r->matchers_n, &s->labels))
             continue;
-        series[n] =
-            (struct source_series){(uint32_t)i, s->metric, s->ordinal, s->labels, INT64_MIN, r->start_ms, used, 0};
-        for (size_t k = 0; k < s->n; k++) {
-            if (s->times_ms[k] > r->start_ms && s->times_ms[k] <= r->end_ms) {
-                times_ms[used] = s->times_ms[k];
-                values[used++] = s->values[k];
-            }
-        }
-        series[n].n = used - series[n].first;
-        n++;
+        series[n++] = (struct source_series){.id = (uint32_t)i,
+                                             .metric = s->metric,
+                                             .ordinal = s->ordinal,
+                                             .labels = s->labels,
+                                             .store_to_ms = INT64_MIN,
+                                             .raw_from_ms = r->start_ms,
+                                             .packed = s,
+                                             .packed_n = (uint32_t)s->n};
     }
     qsort(series, n, sizeof *series, by_place);
-    *ret = (struct source_result){
-        .series = series, .series_n = n, .times_ms = times_ms, .values = values, .watermark_ms = INT64_MAX};
+    *ret = (struct source_result){.series = series, .series_n = n, .unpack = fixture_unpack, .watermark_ms = INT64_MAX};
     return 0;
 }
 

@@ -46,6 +46,25 @@ static void put(uint32_t metric, uint32_t ordinal, const int64_t *times_ms, cons
     mem_free(bytes);
 }
 
+/* What a head may pack. */
+struct run {
+    uint32_t n;
+    int64_t times_ms[2];
+    double values[2];
+};
+static uint32_t unpack(const void *packed, int64_t start_ms, int64_t end_ms, int64_t *times_ms, double *values)
+{
+    const struct run *r = packed;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n; i++) {
+        if (r->times_ms[i] > start_ms && r->times_ms[i] <= end_ms) {
+            times_ms[n] = r->times_ms[i];
+            values[n++] = r->values[i];
+        }
+    }
+    return n;
+}
+
 struct seen {
     char text[2000]; /* "series: time=value ..." in call order */
     size_t n;
@@ -82,11 +101,11 @@ START_TEST(store_and_head_are_one_column)
     put(3, 6, (int64_t[]){10}, (double[]){100}, 1);
     put(3, 1024 + 5, (int64_t[]){10}, (double[]){77}, 1);
     /* The head holds what is newer than 40, and a copy of 50. */
-    struct source_series series[] = {{.metric = 3, .ordinal = 5, .store_to_ms = 50, .first = 0, .n = 2},
+    struct run head = {2, {50, 60}, {5, 6}};
+    struct source_series series[] = {{.metric = 3, .ordinal = 5, .store_to_ms = 50, .packed = &head, .packed_n = 2},
                                      {.metric = 3, .ordinal = 6, .store_to_ms = 10},
                                      {.metric = 3, .ordinal = 1024 + 5, .store_to_ms = 10}};
-    struct source_result result = {
-        .series = series, .series_n = 3, .times_ms = (int64_t[]){50, 60}, .values = (double[]){5, 6}};
+    struct source_result result = {.series = series, .series_n = 3, .unpack = unpack};
     struct scan s = {.result = &result, .start_ms = 0, .end_ms = 100};
     check(&s, "0: 10=1 20=2 30=3 40=4 50=5 60=6; 1: 10=100; 2: 10=77");
     ck_assert_uint_eq(s.samples_n, 8);
@@ -115,9 +134,9 @@ START_TEST(a_number_beats_a_stale_marker)
 {
     double stale = float_stale();
     put(1, 0, (int64_t[]){10, 20, 30}, (double[]){1, stale, stale}, 3);
-    struct source_series series = {.metric = 1, .store_to_ms = 30, .first = 0, .n = 1};
-    struct source_result result = {
-        .series = &series, .series_n = 1, .times_ms = (int64_t[]){20}, .values = (double[]){2}};
+    struct run head = {1, {20}, {2}};
+    struct source_series series = {.metric = 1, .store_to_ms = 30, .packed = &head, .packed_n = 1};
+    struct source_result result = {.series = &series, .series_n = 1, .unpack = unpack};
     struct scan s = {.result = &result, .start_ms = 0, .end_ms = 100, .keep_stale = true};
     check(&s, "0: 10=1 20=2 30=stale");
     s.keep_stale = false;
@@ -128,9 +147,9 @@ END_TEST
 START_TEST(what_the_head_holds_is_not_looked_for)
 {
     put(1, 0, (int64_t[]){10}, (double[]){99}, 1);
-    struct source_series series = {.metric = 1, .store_to_ms = INT64_MIN, .first = 0, .n = 2};
-    struct source_result result = {
-        .series = &series, .series_n = 1, .times_ms = (int64_t[]){20, 30}, .values = (double[]){2, float_stale()}};
+    struct run head = {2, {20, 30}, {2, float_stale()}};
+    struct source_series series = {.metric = 1, .store_to_ms = INT64_MIN, .packed = &head, .packed_n = 2};
+    struct source_result result = {.series = &series, .series_n = 1, .unpack = unpack};
     struct scan s = {.result = &result, .start_ms = 0, .end_ms = 100};
     check(&s, "0: 20=2");
     result.series_n = 0;
@@ -142,16 +161,15 @@ START_TEST(many_series_over_shards)
 {
     enum { SERIES = 2500 };
     static struct source_series series[SERIES];
-    static int64_t times_ms[SERIES];
-    static double values[SERIES];
+    static struct run heads[SERIES];
     for (uint32_t i = 0; i < SERIES; i++) {
-        series[i] = (struct source_series){.metric = 9, .ordinal = i, .store_to_ms = 10, .first = i, .n = 1};
-        times_ms[i] = 20;
-        values[i] = i;
+        heads[i] = (struct run){1, {20}, {i}};
+        series[i] =
+            (struct source_series){.metric = 9, .ordinal = i, .store_to_ms = 10, .packed = &heads[i], .packed_n = 1};
     }
     for (uint32_t i = 0; i < SERIES; i += 500)
         put(9, i, (int64_t[]){10}, (double[]){-1}, 1);
-    struct source_result result = {.series = series, .series_n = SERIES, .times_ms = times_ms, .values = values};
+    struct source_result result = {.series = series, .series_n = SERIES, .unpack = unpack};
     struct scan s = {.result = &result, .start_ms = 0, .end_ms = 100};
     struct seen seen = {.stop_after = 3};
     ck_assert_int_eq(store_read_begin(store, &txn, &e), 0);

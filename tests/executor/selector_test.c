@@ -245,7 +245,7 @@ START_TEST(limits_have_names)
     ck_assert_int_eq(f.snapshots_n, f.releases_n);
     arena_done(&a);
     arena_init(&a, 0);
-    o = (struct query_options){.end_ms = 1000000, .step_ms = 1000, .limits.memory_bytes = 20000};
+    o = (struct query_options){.end_ms = 1000000, .step_ms = 1000, .limits.memory_bytes = 8000};
     ck_assert_int_lt(query_run(&x, STR("m"), &o, &a, &r, &e), 0);
     ck_assert_ptr_nonnull(strstr(e.message, "memory"));
     arena_done(&a);
