@@ -190,14 +190,17 @@ BYTES_WRITE(f64, double, store_f64)
 /* LEB128, at most 10 bytes; a longer or overflowing one fails. */
 static inline uint64_t read_varint(struct byte_reader *r)
 {
+    const uint8_t *p = r->p;
     uint64_t v = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t b = read_u8(r);
+    for (unsigned shift = 0; !r->failed && p < r->end && shift < 64; shift += 7) {
+        uint8_t b = *p++;
         if (shift == 63 && b > 1)
             break;
         v |= (uint64_t)(b & 127) << shift;
-        if (b < 128)
-            return r->failed ? 0 : v;
+        if (b < 128) {
+            r->p = p;
+            return v;
+        }
     }
     r->failed = true;
     return 0;

@@ -74,34 +74,34 @@ static bool check_label(const struct label *l, char reason[200])
     return true;
 }
 
-bool admit_labels(const struct admission *a, struct wire_series *s, bool too_many, struct labels *ret, char reason[200])
+bool admit_labels(const struct admission *a, struct label *v, uint32_t n, bool too_many, struct labels *ret,
+                  char reason[200])
 {
     size_t bytes = 0;
-    uint32_t n = 0;
+    uint32_t kept = 0;
     if (too_many) {
         snprintf(reason, 200, "more than %d labels", WRITE_LABELS_MAX);
         return false;
     }
-    for (uint32_t i = 0; i < s->labels_n; i++) {
-        if (!check_label(&s->labels[i], reason))
+    for (uint32_t i = 0; i < n; i++) {
+        if (!check_label(&v[i], reason))
             return false;
-        bytes += s->labels[i].name.n + s->labels[i].value.n;
-        if (s->labels[i].value.n)
-            s->labels[n++] = s->labels[i];
+        bytes += v[i].name.n + v[i].value.n;
+        if (v[i].value.n)
+            v[kept++] = v[i];
     }
     if (bytes > a->options->label_bytes_max) {
         snprintf(reason, 200, "labels of %zu bytes, more than the limit of %u", bytes, a->options->label_bytes_max);
         return false;
     }
-    s->labels_n = n;
     bool sorted = true;
-    for (uint32_t i = 1; i < n && sorted; i++)
-        sorted = str_cmp(s->labels[i - 1].name, s->labels[i].name) < 0;
-    if (!sorted && !labels_sort(s->labels, n)) {
+    for (uint32_t i = 1; i < kept && sorted; i++)
+        sorted = str_cmp(v[i - 1].name, v[i].name) < 0;
+    if (!sorted && !labels_sort(v, kept)) {
         snprintf(reason, 200, "a label name stands twice");
         return false;
     }
-    *ret = (struct labels){s->labels, n};
+    *ret = (struct labels){v, kept};
     if (labels_get(ret, STR(LABEL_NAME)).n == 0) {
         snprintf(reason, 200, "a series has no metric name (label " LABEL_NAME ")");
         return false;

@@ -39,10 +39,10 @@ struct admission {
 };
 
 /*
- * Sort and check a wire series' labels: names unique and not empty, UTF-8, a metric name, sizes. Empty values are
- * dropped. On refusal `reason` gets a sentence that names the label.
+ * Sort and check a wire series' labels, in place: names unique and not empty, UTF-8, a metric name, sizes. Empty values
+ * are dropped. On refusal `reason` gets a sentence that names the label.
  */
-bool admit_labels(const struct admission *a, struct wire_series *s, bool too_many, struct labels *ret,
+bool admit_labels(const struct admission *a, struct label *v, uint32_t n, bool too_many, struct labels *ret,
                   char reason[200]);
 
 /*

@@ -66,7 +66,9 @@ struct head_block *head_block_at(struct head *h, uint32_t block)
 
 struct head_series *head_at(struct head *h, uint32_t series)
 {
-    return &head_block_at(h, series / SHARD_SERIES)->series[series % SHARD_SERIES];
+    struct head_block *block = head_block_at(h, series / SHARD_SERIES);
+    block->touched = true;
+    return &block->series[series % SHARD_SERIES];
 }
 
 const struct head_series *head_find(const struct head *h, uint32_t series)
@@ -169,31 +171,25 @@ static void tail_pack(const struct head *h, struct head_series *s)
     s->tail_n = 0;
 }
 
-void head_append(struct head *h, uint32_t series, int64_t time_ms, double value)
+void head_append(struct head *h, struct head_series *s, int64_t time_ms, double value)
 {
-    struct head_block *block = head_block_at(h, series / SHARD_SERIES);
-    struct head_series *s = &block->series[series % SHARD_SERIES];
     MUST(time_ms > s->last_ms);
     if (s->tail_n == HEAD_TAIL)
         tail_pack(h, s);
     s->tail_times_ms[s->tail_n] = time_ms;
     s->tail_values[s->tail_n++] = value;
     s->last_ms = time_ms;
-    block->touched = true;
     h->samples_n++;
 }
 
-void head_insert_late(struct head *h, uint32_t series, int64_t time_ms, double value)
+void head_insert_late(struct head *h, struct head_series *s, int64_t time_ms, double value)
 {
-    struct head_block *block = head_block_at(h, series / SHARD_SERIES);
-    struct head_series *s = &block->series[series % SHARD_SERIES];
     if (!s->late)
         s->late = mem_zalloc(sizeof *s->late);
     struct late_samples *l = s->late;
     uint32_t at = l->n;
     while (at > 0 && l->times_ms[at - 1] >= time_ms)
         at--;
-    block->touched = true;
     if (at < l->n && l->times_ms[at] == time_ms) {
         l->values[at] = value;
         return;

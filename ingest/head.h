@@ -59,15 +59,15 @@ struct head {
 
 void head_init(struct head *h);
 void head_done(struct head *h);
-/* The record of a series, made when absent. Stable address. */
+/* The record of a series for changing it, made when absent. Stable address. Its block counts as touched. */
 struct head_series *head_at(struct head *h, uint32_t series);
 const struct head_series *head_find(const struct head *h, uint32_t series); /* NULL when absent */
 
-/* time_ms > last_ms. */
-void head_append(struct head *h, uint32_t series, int64_t time_ms, double value);
+/* To a record from head_at; time_ms > last_ms. */
+void head_append(struct head *h, struct head_series *s, int64_t time_ms, double value);
 /* Any other time; a sample at the same time in the late list is replaced, one elsewhere is outvoted at read (number
  * over marker). */
-void head_insert_late(struct head *h, uint32_t series, int64_t time_ms, double value);
+void head_insert_late(struct head *h, struct head_series *s, int64_t time_ms, double value);
 /* The sample at exactly time_ms, if the head has it. */
 bool head_lookup(const struct head_series *s, int64_t time_ms, double *ret);
 

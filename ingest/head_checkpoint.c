@@ -134,7 +134,7 @@ void head_block_unwrite(struct head *h, uint32_t block)
         s->late = back;
         for (uint32_t j = 0; newer && j < newer->n; j++) {
             h->samples_n--;
-            head_insert_late(h, block * SHARD_SERIES + i, newer->times_ms[j], newer->values[j]);
+            head_insert_late(h, s, newer->times_ms[j], newer->values[j]);
         }
         if (newer) {
             mem_free(newer->times_ms);

@@ -35,6 +35,7 @@ struct replay {
     struct ingest *in;
     struct ingest_report *report;
     struct strbuf plain;
+    struct write_request request;
 };
 
 static int replay_record(void *ctx, const struct wal_record *r, struct err *e)
@@ -46,17 +47,20 @@ static int replay_record(void *ctx, const struct wal_record *r, struct err *e)
         return err_set(e, ERR_VERSION, "log record %llu is of kind %u, which this version does not know",
                        (unsigned long long)r->seq, r->kind);
     int rc = write_body_decompress(r->body, WRITE_BODY_MAX, &replay->plain, e);
+    if (rc == 0)
+        rc = write_request_parse(&replay->request, (struct str){replay->plain.p, replay->plain.n}, e);
     if (rc)
         return err_prefix(e, "log record %llu", (unsigned long long)r->seq);
     struct apply a = {.in = in,
                       .admission = {.options = &in->options,
                                     .receive_ms = r->receive_ms,
                                     .watermark_ms = ingest_watermark_locked(in)},
+                      .request = &replay->request,
                       .replay = true,
                       .rejects = (uint32_t *)(uintptr_t)r->rejects,
                       .rejects_n = r->rejects_n,
                       .result = &result};
-    rc = apply_request(&a, (struct str){replay->plain.p, replay->plain.n}, e);
+    rc = apply_request(&a, e);
     if (rc)
         return err_prefix(e, "log record %llu", (unsigned long long)r->seq);
     apply_clock(in, &a);
@@ -83,6 +87,7 @@ static int open_parts(struct ingest *in, struct ingest_report *report, struct er
     char damage[256] = "";
     rc = wal_replay(in->wal, in->checkpoint_seq, replay_record, &replay, damage, e);
     strbuf_done(&replay.plain);
+    write_request_done(&replay.request);
     snprintf(report->damage, sizeof report->damage, "%s", damage);
     report->series = catalog_series_n(in->catalog);
     return rc;
@@ -151,6 +156,7 @@ void ingest_close(struct ingest *in)
     windows_done(&in->windows);
     head_done(&in->head);
     catalog_free(in->catalog);
+    series_cache_done(&in->series_cache);
     metadata_free(in->metadata);
     mem_free(in->replayed);
     pthread_rwlock_destroy(&in->lock);

@@ -1,7 +1,7 @@
 /*
  * Ingestion: one object that owns the catalog, the head, the log and the panes' life over one data directory.
  *
- *     ingest_write:  decompress, walk, admit, log, append            any thread; one request at a time inside its lock
+ *     ingest_write:  decompress, walk (no lock), admit, log, append  any thread; one request at a time inside the lock
  *     ingest_tick:   early refresh, sealing, commit, checkpoint, retention    one maintenance thread
  *     ingest_source: what queries read                               any thread
  *
@@ -55,11 +55,11 @@ struct write_result {
     char refused[512]; /* first few reasons, "" if none: the body of the 400 */
 };
 /*
- * `body` as received. `sender` groups requests of one connection (series found by place). Returns 0 (204), or with
+ * `body` as received. `sender` keeps the buffers of one connection. Returns 0 (204), or with
  * nothing stored ERR_BAD_DATA / ERR_TOO_LARGE (malformed), ERR_DISK_FULL, ERR_OVERLOAD. When some samples are refused
  * and the rest stored it returns 0 and samples_refused > 0: the answer is 400 with `refused`.
  */
-struct sender; /* ingest_sender_new per connection; NULL works, slower */
+struct sender; /* ingest_sender_new per connection, one request at a time; NULL works, slower */
 struct sender *ingest_sender_new(void);
 void ingest_sender_free(struct sender *s);
 int ingest_write(struct ingest *in, struct sender *sender, struct str body, int64_t receive_ms,

@@ -16,6 +16,7 @@
 #include "ingest/admit.h"
 #include "ingest/head.h"
 #include "ingest/ingest.h"
+#include "ingest/series_cache.h"
 #include "ingest/windows.h"
 #include "store/raw.h"
 #include "store/wal.h"
@@ -36,6 +37,7 @@ struct ingest {
 
     pthread_rwlock_t lock;
     struct catalog *catalog;
+    struct series_cache series_cache;
     struct head head;
     struct windows windows;
     struct wal *wal;
@@ -58,21 +60,22 @@ struct ingest {
 
 int64_t ingest_watermark_locked(const struct ingest *in); /* INT64_MIN before the first sample */
 
-/* Apply one whole decompressed request. Live: decide each sample and list what is not applied in *rejects. Replay: skip
- * those listed. Needs the lock for writing. */
+/* Apply one whole request. Live: decide each sample and list what is not applied in *rejects. Replay: skip those
+ * listed. Needs the lock for writing. */
 struct apply {
     struct ingest *in;
     struct admission admission;
-    struct sender *sender;
+    struct write_request *request; /* labels may be sorted in place */
     bool replay;
     uint32_t *rejects; /* live: grown here, freed by the caller; replay: borrowed */
     uint32_t rejects_n;
     size_t rejects_cap;
     struct write_result *result;
-    int64_t largest_ms, oldest_ms; /* of applied samples */
-    struct store_txn *lookup_txn;  /* opened when a late sample must be compared with the store */
+    uint64_t verdicts[VERDICT_END]; /* live: samples by verdict */
+    int64_t largest_ms, oldest_ms;  /* of applied samples */
+    struct store_txn *lookup_txn;   /* opened when a late sample must be compared with the store */
 };
-int apply_request(struct apply *a, struct str body, struct err *e);
+int apply_request(struct apply *a, struct err *e);
 void apply_clock(struct ingest *in, const struct apply *a);
 
 void refresh_register(void); /* statistics print as 0 from the start */

@@ -1,4 +1,4 @@
-/* One remote-write request: walk, decide, apply; the log in between. */
+/* One remote-write request: decide, apply, log. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -11,49 +11,30 @@
 static struct stat series_created = STAT_COUNTER("mullion_series_created_total", "", "Series seen for the first time");
 static struct stat requests = STAT_COUNTER("mullion_write_requests_total", "", "Remote-write requests applied");
 
-/* Series ids by place in this connection's last request, and buffers that are reused from request to request. */
+/* Buffers that are reused from request to request; large ones are not kept. */
 struct sender {
-    uint32_t *ids;
-    size_t cap;
-    uint32_t n;
     struct strbuf body;
+    struct write_request request;
 };
+enum { SENDER_KEEP_BYTES = 8 << 20 };
 
 struct sender *ingest_sender_new(void)
 {
     return mem_zalloc(sizeof(struct sender));
 }
 
+static void sender_done(struct sender *s)
+{
+    strbuf_done(&s->body);
+    write_request_done(&s->request);
+}
+
 void ingest_sender_free(struct sender *s)
 {
     if (!s)
         return;
-    mem_free(s->ids);
-    strbuf_done(&s->body);
+    sender_done(s);
     mem_free(s);
-}
-
-/* ---- finding the series ---- */
-
-static uint32_t series_find(struct apply *a, uint32_t place, const struct labels *l, uint64_t *ret_hash)
-{
-    struct catalog *c = a->in->catalog;
-    struct sender *s = a->sender;
-    if (s && place < s->n && s->ids[place] != SERIES_NONE && catalog_same(c, s->ids[place], l))
-        return s->ids[place];
-    *ret_hash = labels_hash(l, map_seed());
-    return catalog_find(c, l, *ret_hash);
-}
-
-static void sender_remember(struct sender *s, uint32_t place, uint32_t id)
-{
-    if (!s)
-        return;
-    if (place >= s->cap)
-        s->ids = mem_grow(s->ids, &s->cap, place + 1u, sizeof *s->ids);
-    while (s->n <= place)
-        s->ids[s->n++] = SERIES_NONE;
-    s->ids[place] = id;
 }
 
 /* ---- what is held at a time ---- */
@@ -113,6 +94,13 @@ static bool held_at(void *ctx, int64_t time_ms, double *ret)
 
 /* ---- applying ---- */
 
+/* A series of the request, found or made. */
+struct target {
+    struct labels labels;
+    uint32_t id;
+    struct head_series *head;
+};
+
 static void refuse_text(struct apply *a, const struct labels *l, const char *reason)
 {
     struct write_result *r = a->result;
@@ -137,18 +125,18 @@ static void reject_run(struct apply *a, uint32_t first, uint32_t n, enum verdict
 {
     for (uint32_t i = 0; i < n; i++)
         reject(a, first + i);
-    verdict_count(v, n);
+    a->verdicts[v] += n;
     a->result->samples_refused += n;
 }
 
-static void store_sample(struct apply *a, uint32_t series, const struct wire_sample *w)
+static void store_sample(struct apply *a, const struct target *t, const struct wire_sample *w)
 {
     struct ingest *in = a->in;
-    if (w->time_ms > head_at(&in->head, series)->last_ms)
-        head_append(&in->head, series, w->time_ms, w->value);
+    if (w->time_ms > t->head->last_ms)
+        head_append(&in->head, t->head, w->time_ms, w->value);
     else
-        head_insert_late(&in->head, series, w->time_ms, w->value);
-    windows_mark(&in->windows, series, w->time_ms);
+        head_insert_late(&in->head, t->head, w->time_ms, w->value);
+    windows_mark(&in->windows, t->id, w->time_ms);
     if (a->largest_ms < w->time_ms)
         a->largest_ms = w->time_ms;
     if (a->oldest_ms > w->time_ms)
@@ -170,15 +158,13 @@ static const char *verdict_sentence(enum verdict v)
     }
 }
 
-static void decide_sample(struct apply *a, uint32_t series, const struct labels *l, const struct wire_sample *w,
-                          uint32_t ordinal)
+static void decide_sample(struct apply *a, const struct target *t, const struct wire_sample *w, uint32_t ordinal)
 {
-    struct held_at held = {a, series};
-    enum verdict v =
-        admit_sample(&a->admission, head_at(&a->in->head, series)->last_ms, w->time_ms, w->value, held_at, &held);
-    verdict_count(v, 1);
+    struct held_at held = {a, t->id};
+    enum verdict v = admit_sample(&a->admission, t->head->last_ms, w->time_ms, w->value, held_at, &held);
+    a->verdicts[v]++;
     if (v == VERDICT_STORE || v == VERDICT_STORE_LATE) {
-        store_sample(a, series, w);
+        store_sample(a, t, w);
         return;
     }
     reject(a, ordinal);
@@ -187,42 +173,70 @@ static void decide_sample(struct apply *a, uint32_t series, const struct labels 
         return;
     }
     a->result->samples_refused++;
-    refuse_text(a, l, verdict_sentence(v));
+    refuse_text(a, &t->labels, verdict_sentence(v));
 }
 
 /* What the log says was applied is applied again, unless a newer checkpoint has it already. */
-static void replay_sample(struct apply *a, uint32_t series, const struct wire_sample *w)
+static void replay_sample(struct apply *a, const struct target *t, const struct wire_sample *w)
 {
     struct ingest *in = a->in;
-    struct held_at held = {a, series};
+    struct held_at held = {a, t->id};
     double kept;
-    if (w->time_ms <= head_at(&in->head, series)->last_ms && held_at(&held, w->time_ms, &kept) &&
+    if (w->time_ms <= t->head->last_ms && held_at(&held, w->time_ms, &kept) &&
         (memcmp(&kept, &w->value, sizeof kept) == 0 || !float_is_stale(kept)))
         return;
     if (w->time_ms <= a->admission.watermark_ms) {
         in->replayed = mem_grow(in->replayed, &in->replayed_cap, in->replayed_n + 1, sizeof *in->replayed);
-        in->replayed[in->replayed_n++] = (struct replayed_late){series, w->time_ms};
+        in->replayed[in->replayed_n++] = (struct replayed_late){t->id, w->time_ms};
     }
-    store_sample(a, series, w);
+    store_sample(a, t, w);
+}
+
+/* ---- finding the series ---- */
+
+/*
+ * The labels of a wire series, checked, and its id, SERIES_NONE when it is new; false when they are refused. Labels
+ * that equal those of a known series byte for byte and in its order were checked when it came.
+ */
+static bool series_find(struct apply *a, const struct wire_series *w, struct target *ret, uint64_t *ret_hash,
+                        char reason[200])
+{
+    struct ingest *in = a->in;
+    struct label *v = a->request->labels + w->labels_at;
+    *ret = (struct target){{v, w->labels_n}, series_cache_find(&in->series_cache, w->wire_hash), NULL};
+    if (ret->id == SERIES_NONE || w->too_many_labels || !catalog_same(in->catalog, ret->id, &ret->labels)) {
+        if (!admit_labels(&a->admission, v, w->labels_n, w->too_many_labels, &ret->labels, reason))
+            return false;
+        *ret_hash = labels_hash(&ret->labels, map_seed());
+        ret->id = catalog_find(in->catalog, &ret->labels, *ret_hash);
+        if (ret->id != SERIES_NONE)
+            series_cache_put(&in->series_cache, w->wire_hash, ret->id);
+    }
+    if (ret->id != SERIES_NONE)
+        ret->head = head_at(&in->head, ret->id);
+    return true;
+}
+
+static int series_make(struct apply *a, const struct wire_series *w, struct target *t, uint64_t hash, struct err *e)
+{
+    int rc = catalog_add(a->in->catalog, &t->labels, hash, &t->id, e);
+    if (rc)
+        return rc;
+    series_cache_put(&a->in->series_cache, w->wire_hash, t->id);
+    t->head = head_at(&a->in->head, t->id);
+    a->result->series_new++;
+    stat_add(&series_created, 1);
+    return 0;
 }
 
 /* Any sample of the series that time alone does not refuse? A series of refused samples only is not made. */
 static bool any_acceptable(const struct apply *a, const struct wire_series *w)
 {
+    const struct wire_sample *samples = a->request->samples + w->samples_at;
     for (uint32_t i = 0; i < w->samples_n; i++)
-        if (w->samples[i].time_ms <= a->admission.receive_ms + a->admission.options->max_future_ms)
+        if (samples[i].time_ms <= a->admission.receive_ms + a->admission.options->max_future_ms)
             return true;
     return false;
-}
-
-static int series_make(struct apply *a, const struct labels *l, uint64_t hash, uint32_t *ret, struct err *e)
-{
-    int rc = catalog_add(a->in->catalog, l, hash, ret, e);
-    if (rc == 0) {
-        a->result->series_new++;
-        stat_add(&series_created, 1);
-    }
-    return rc;
 }
 
 static bool replay_skips(const struct apply *a, uint32_t ordinal, uint32_t *at)
@@ -232,83 +246,78 @@ static bool replay_skips(const struct apply *a, uint32_t ordinal, uint32_t *at)
     return *at < a->rejects_n && a->rejects[*at] == ordinal;
 }
 
-static int replay_series(struct apply *a, struct wire_series *w, const struct labels *l, uint32_t place, uint32_t *at,
-                         struct err *e)
+static int replay_series(struct apply *a, const struct wire_series *w, uint32_t *at, struct err *e)
 {
+    const struct wire_sample *samples = a->request->samples + w->samples_at;
+    struct target t = {.id = SERIES_NONE};
     uint64_t hash = 0;
-    uint32_t id = SERIES_NONE;
+    char reason[200];
     for (uint32_t i = 0; i < w->samples_n; i++) {
-        if (replay_skips(a, w->first_sample + i, at))
+        if (replay_skips(a, w->first_ordinal + i, at))
             continue;
-        if (id == SERIES_NONE) {
-            id = series_find(a, place, l, &hash);
-            int rc = id == SERIES_NONE ? series_make(a, l, hash, &id, e) : 0;
+        if (!t.head) {
+            if (!series_find(a, w, &t, &hash, reason))
+                return 0;
+            int rc = t.id == SERIES_NONE ? series_make(a, w, &t, hash, e) : 0;
             if (rc)
                 return rc;
         }
-        replay_sample(a, id, &w->samples[i]);
+        replay_sample(a, &t, &samples[i]);
     }
     return 0;
 }
 
-static int decide_series(struct apply *a, struct wire_series *w, bool too_many, uint32_t place, struct err *e)
+static int decide_series(struct apply *a, const struct wire_series *w, struct err *e)
 {
-    struct labels l;
+    const struct wire_sample *samples = a->request->samples + w->samples_at;
+    struct target t;
+    uint64_t hash = 0;
     char reason[200];
-    uint32_t all_n = w->samples_n + w->histograms_n;
-    if (!admit_labels(&a->admission, w, too_many, &l, reason)) {
-        reject_run(a, w->first_sample, all_n, VERDICT_LABELS);
+    if (!series_find(a, w, &t, &hash, reason)) {
+        reject_run(a, w->first_ordinal, w->samples_n + w->histograms_n, VERDICT_LABELS);
         refuse_text(a, NULL, reason);
         return 0;
     }
     if (w->histograms_n)
-        refuse_text(a, &l, "native histograms are not stored yet");
-    uint64_t hash = 0;
-    uint32_t id = series_find(a, place, &l, &hash);
-    if (id == SERIES_NONE) {
+        refuse_text(a, &t.labels, "native histograms are not stored yet");
+    if (t.id == SERIES_NONE) {
         bool full = catalog_series_n(a->in->catalog) >= a->in->options.series_max;
         if (full || !any_acceptable(a, w)) {
             enum verdict v = full ? VERDICT_SERIES_LIMIT : VERDICT_FUTURE;
             if (w->samples_n)
-                refuse_text(a, &l, full ? "series limit reached" : verdict_sentence(v));
-            reject_run(a, w->first_sample, w->samples_n, v);
-            reject_run(a, w->first_sample + w->samples_n, w->histograms_n, VERDICT_HISTOGRAM);
+                refuse_text(a, &t.labels, full ? "series limit reached" : verdict_sentence(v));
+            reject_run(a, w->first_ordinal, w->samples_n, v);
+            reject_run(a, w->first_ordinal + w->samples_n, w->histograms_n, VERDICT_HISTOGRAM);
             return 0;
         }
-        int rc = series_make(a, &l, hash, &id, e);
+        int rc = series_make(a, w, &t, hash, e);
         if (rc)
             return rc;
     }
-    sender_remember(a->sender, place, id);
     for (uint32_t i = 0; i < w->samples_n; i++)
-        decide_sample(a, id, &l, &w->samples[i], w->first_sample + i);
-    reject_run(a, w->first_sample + w->samples_n, w->histograms_n, VERDICT_HISTOGRAM);
+        decide_sample(a, &t, &samples[i], w->first_ordinal + i);
+    reject_run(a, w->first_ordinal + w->samples_n, w->histograms_n, VERDICT_HISTOGRAM);
     return 0;
 }
 
-int apply_request(struct apply *a, struct str body, struct err *e)
+enum { PREFETCH_AHEAD = 4 }; /* series */
+
+int apply_request(struct apply *a, struct err *e)
 {
-    struct write_walker w;
-    enum write_item item = WRITE_END;
-    uint32_t place = 0, reject_at = 0;
+    const struct write_request *r = a->request;
+    uint32_t reject_at = 0;
     int rc = 0;
-    write_walker_init(&w, body);
     a->largest_ms = INT64_MIN;
     a->oldest_ms = INT64_MAX;
-    while (rc == 0 && (rc = write_walker_next(&w, &item, e)) == 0 && item != WRITE_END) {
-        if (item == WRITE_METADATA) {
-            metadata_set(a->in->metadata, &w.metadata);
-            continue;
-        }
-        struct labels l;
-        char reason[200];
-        if (!a->replay)
-            rc = decide_series(a, &w.series, w.too_many_labels, place, e);
-        else if (admit_labels(&a->admission, &w.series, w.too_many_labels, &l, reason))
-            rc = replay_series(a, &w.series, &l, place, &reject_at, e);
-        place++;
+    for (uint32_t i = 0; i < r->metadata_n; i++)
+        metadata_set(a->in->metadata, &r->metadata[i]);
+    for (uint32_t i = 0; i < r->series_n && rc == 0; i++) {
+        if (i + PREFETCH_AHEAD < r->series_n)
+            series_cache_prefetch(&a->in->series_cache, r->series[i + PREFETCH_AHEAD].wire_hash);
+        rc = a->replay ? replay_series(a, &r->series[i], &reject_at, e) : decide_series(a, &r->series[i], e);
     }
-    write_walker_done(&w);
+    for (int v = VERDICT_STORE; v < VERDICT_END; v++)
+        verdict_count(v, a->verdicts[v]);
     store_read_end(a->lookup_txn);
     a->lookup_txn = NULL;
     return rc;
@@ -331,23 +340,10 @@ void apply_clock(struct ingest *in, const struct apply *a)
 
 /* ---- one request ---- */
 
-/* The whole body is walked once before anything changes, so a malformed one stores nothing. */
-static int count_samples(struct str body, uint32_t *ret_n, struct err *e)
-{
-    struct write_walker w;
-    enum write_item item = WRITE_END;
-    int rc;
-    write_walker_init(&w, body);
-    while ((rc = write_walker_next(&w, &item, e)) == 0 && item != WRITE_END)
-        ;
-    *ret_n = w.samples_seen;
-    write_walker_done(&w);
-    return rc;
-}
-
-static int write_locked(struct apply *a, struct str body, struct str plain, uint32_t samples_n, struct err *e)
+static int write_locked(struct apply *a, struct str body, struct err *e)
 {
     struct ingest *in = a->in;
+    uint32_t samples_n = a->request->ordinals_n;
     if (in->log_broken)
         return err_set(e, ERR_OVERLOAD,
                        "the write-ahead log could not be written; writes go on after the next checkpoint");
@@ -355,7 +351,7 @@ static int write_locked(struct apply *a, struct str body, struct str plain, uint
     if (rc)
         return rc;
     a->admission.watermark_ms = ingest_watermark_locked(in);
-    rc = apply_request(a, plain, e);
+    rc = apply_request(a, e);
     if (rc)
         return rc;
     if (a->result->samples_applied) {
@@ -375,27 +371,26 @@ static int write_locked(struct apply *a, struct str body, struct str plain, uint
 int ingest_write(struct ingest *in, struct sender *sender, struct str body, int64_t receive_ms,
                  struct write_result *ret, struct err *e)
 {
-    struct strbuf own = {0}, *plain = sender ? &sender->body : &own;
-    uint32_t samples_n = 0;
+    struct sender own = {0}, *s = sender ? sender : &own;
     *ret = (struct write_result){0};
-    int rc = write_body_decompress(body, in->options.body_max, plain, e);
-    struct str whole = {plain->p, plain->n};
+    int rc = write_body_decompress(body, in->options.body_max, &s->body, e);
     if (rc == 0)
-        rc = count_samples(whole, &samples_n, e);
+        rc = write_request_parse(&s->request, (struct str){s->body.p, s->body.n}, e);
     if (rc == 0) {
         struct apply a = {.in = in,
                           .admission = {.options = &in->options, .receive_ms = receive_ms},
-                          .sender = sender,
+                          .request = &s->request,
                           .result = ret};
         pthread_rwlock_wrlock(&in->lock);
-        rc = write_locked(&a, body, whole, samples_n, e);
+        rc = write_locked(&a, body, e);
         pthread_rwlock_unlock(&in->lock);
         mem_free(a.rejects);
     }
+    if (s == &own || s->body.cap + write_request_memory_bytes(&s->request) > SENDER_KEEP_BYTES)
+        sender_done(s);
     if (rc == 0 && ret->samples_applied && in->options.wal_fsync == WAL_FSYNC_ALWAYS)
         rc = ingest_sync(in, e);
     if (rc == 0)
         stat_add(&requests, 1);
-    strbuf_done(&own);
     return rc;
 }

@@ -1,9 +1,11 @@
 #include "ingest/write_request.h"
 
 #include <snappy-c.h>
+#include <xxhash.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/map.h"
 
 /* Protobuf field numbers of prometheus.WriteRequest and below (remote write 1.0). */
 enum { REQUEST_TIMESERIES = 1, REQUEST_METADATA = 3 };
@@ -38,18 +40,6 @@ int write_body_decompress(struct str body, size_t max_bytes, struct strbuf *buff
     return 0;
 }
 
-void write_walker_init(struct write_walker *w, struct str body)
-{
-    *w = (struct write_walker){.body = body};
-}
-
-void write_walker_done(struct write_walker *w)
-{
-    mem_free(w->series.labels);
-    mem_free(w->series.samples);
-    *w = (struct write_walker){0};
-}
-
 struct field {
     uint32_t number;
     enum wire wire;
@@ -58,15 +48,14 @@ struct field {
 };
 
 /* One field; false at a malformed one (r->failed). */
-static bool read_field(struct byte_reader *r, struct field *f)
+static inline bool read_field(struct byte_reader *r, struct field *f)
 {
     uint64_t key = read_varint(r);
     if (r->failed || key >> 3 == 0 || key >> 3 > (1u << 29) - 1) {
         r->failed = true;
         return false;
     }
-    f->number = (uint32_t)(key >> 3);
-    f->wire = (enum wire)(key & 7);
+    *f = (struct field){.number = (uint32_t)(key >> 3), .wire = (enum wire)(key & 7)};
     switch (f->wire) {
     case WIRE_VARINT:
         f->number_value = read_varint(r);
@@ -107,6 +96,25 @@ static bool wants(struct byte_reader *r, const struct field *f, enum wire wire)
     return !r->failed;
 }
 
+static inline uint8_t key_of(uint32_t number, enum wire wire)
+{
+    return (uint8_t)(number << 3 | wire);
+}
+
+/* Name and value, once each, with lengths of one byte: as senders write nearly all labels. */
+static inline bool read_plain_label(struct str bytes, struct label *ret)
+{
+    const uint8_t *p = (const uint8_t *)bytes.p;
+    if (bytes.n < 4 || p[0] != key_of(LABEL_NAME_FIELD, WIRE_BYTES) || p[1] >= 128)
+        return false;
+    size_t name_n = p[1], value_at = 2 + name_n + 2;
+    if (bytes.n < value_at || p[value_at - 2] != key_of(LABEL_VALUE_FIELD, WIRE_BYTES) || p[value_at - 1] >= 128 ||
+        p[value_at - 1] != bytes.n - value_at)
+        return false;
+    *ret = (struct label){{bytes.p + 2, name_n}, {bytes.p + value_at, bytes.n - value_at}};
+    return true;
+}
+
 static bool read_label(struct str bytes, struct label *ret)
 {
     struct byte_reader r = reader_over(bytes);
@@ -135,92 +143,141 @@ static bool read_sample(struct str bytes, struct wire_sample *ret)
     return !r.failed;
 }
 
-static bool add_label(struct write_walker *w, struct str bytes)
+static bool add_label(struct write_request *to, struct wire_series *s, struct str bytes)
 {
-    struct wire_series *s = &w->series;
     struct label label;
-    if (!read_label(bytes, &label))
+    if (!read_plain_label(bytes, &label) && !read_label(bytes, &label))
         return false;
     if (s->labels_n == WRITE_LABELS_MAX) {
-        w->too_many_labels = true;
+        s->too_many_labels = true;
         return true;
     }
-    if (s->labels_n == w->labels_cap)
-        s->labels = mem_grow(s->labels, &w->labels_cap, s->labels_n + 1u, sizeof *s->labels);
-    s->labels[s->labels_n++] = label;
+    if (to->labels_n == to->labels_cap)
+        to->labels = mem_grow(to->labels, &to->labels_cap, to->labels_n + 1u, sizeof *to->labels);
+    to->labels[to->labels_n++] = label;
+    s->labels_n++;
     return true;
 }
 
-static bool add_sample(struct write_walker *w, struct str bytes)
+/* Samples over the limit are counted, so that the request is refused, but not kept. */
+static bool add_sample(struct write_request *to, struct wire_series *s, struct str bytes)
 {
-    struct wire_series *s = &w->series;
-    if (s->samples_n == w->samples_cap)
-        s->samples = mem_grow(s->samples, &w->samples_cap, s->samples_n + 1u, sizeof *s->samples);
-    return read_sample(bytes, &s->samples[s->samples_n++]);
+    struct wire_sample sample;
+    if (!read_sample(bytes, &sample))
+        return false;
+    s->samples_n++;
+    if (to->samples_n == WRITE_ITEMS_MAX)
+        return true;
+    if (to->samples_n == to->samples_cap)
+        to->samples = mem_grow(to->samples, &to->samples_cap, to->samples_n + 1u, sizeof *to->samples);
+    to->samples[to->samples_n++] = sample;
+    return true;
 }
 
-static bool read_series(struct write_walker *w, struct str bytes)
+static void keep_series(struct write_request *to, const struct wire_series *s, const uint8_t *labels,
+                        size_t labels_bytes)
 {
-    struct wire_series *s = &w->series;
+    if (s->samples_n + s->histograms_n == 0) {
+        to->labels_n = s->labels_at;
+        return;
+    }
+    if (to->series_n == to->series_cap)
+        to->series = mem_grow(to->series, &to->series_cap, to->series_n + 1u, sizeof *to->series);
+    to->series[to->series_n] = *s;
+    to->series[to->series_n++].wire_hash = XXH3_64bits_withSeed(labels, labels_bytes, map_seed());
+    to->ordinals_n += s->samples_n + s->histograms_n;
+}
+
+static bool read_series(struct write_request *to, struct str bytes)
+{
+    struct wire_series s = {.labels_at = to->labels_n, .samples_at = to->samples_n, .first_ordinal = to->ordinals_n};
     struct byte_reader r = reader_over(bytes);
+    const uint8_t *labels = r.p, *labels_end = r.p; /* their first run */
     struct field f;
-    s->labels_n = s->samples_n = s->histograms_n = s->exemplars_n = 0;
-    s->first_sample = w->samples_seen;
-    w->too_many_labels = false;
-    while (r.p < r.end && read_field(&r, &f)) {
+    while (r.p < r.end) {
+        const uint8_t *at = r.p;
+        if (!read_field(&r, &f))
+            break;
         if (f.number >= SERIES_LABELS && f.number <= SERIES_HISTOGRAMS && !wants(&r, &f, WIRE_BYTES))
             break;
-        if (f.number == SERIES_LABELS)
-            r.failed |= !add_label(w, f.bytes);
-        else if (f.number == SERIES_SAMPLES)
-            r.failed |= !add_sample(w, f.bytes);
-        else if (f.number == SERIES_HISTOGRAMS)
-            s->histograms_n++;
-        else if (f.number == SERIES_EXEMPLARS)
-            s->exemplars_n++;
+        if (f.number == SERIES_LABELS) {
+            r.failed |= !add_label(to, &s, f.bytes);
+            if (s.labels_n == 1)
+                labels = labels_end = at;
+            if (labels_end == at)
+                labels_end = r.p;
+        } else if (f.number == SERIES_SAMPLES) {
+            r.failed |= !add_sample(to, &s, f.bytes);
+        } else if (f.number == SERIES_HISTOGRAMS) {
+            s.histograms_n++;
+        }
     }
-    w->samples_seen += s->samples_n + s->histograms_n;
+    keep_series(to, &s, labels, (size_t)(labels_end - labels));
     return !r.failed;
 }
 
-static bool read_metadata(struct write_walker *w, struct str bytes)
+static bool read_metadata(struct write_request *to, struct str bytes)
 {
     struct byte_reader r = reader_over(bytes);
     struct field f;
-    w->metadata = (struct wire_metadata){{"", 0}, {"", 0}, {"", 0}, 0};
+    struct wire_metadata m = {{"", 0}, {"", 0}, {"", 0}, 0};
     while (r.p < r.end && read_field(&r, &f)) {
         if (f.number == METADATA_TYPE && wants(&r, &f, WIRE_VARINT))
-            w->metadata.type = (uint32_t)f.number_value;
+            m.type = (uint32_t)f.number_value;
         else if (f.number == METADATA_FAMILY && wants(&r, &f, WIRE_BYTES))
-            w->metadata.name = f.bytes;
+            m.name = f.bytes;
         else if (f.number == METADATA_HELP && wants(&r, &f, WIRE_BYTES))
-            w->metadata.help = f.bytes;
+            m.help = f.bytes;
         else if (f.number == METADATA_UNIT && wants(&r, &f, WIRE_BYTES))
-            w->metadata.unit = f.bytes;
+            m.unit = f.bytes;
     }
+    if (to->metadata_n == to->metadata_cap)
+        to->metadata = mem_grow(to->metadata, &to->metadata_cap, to->metadata_n + 1u, sizeof *to->metadata);
+    to->metadata[to->metadata_n++] = m;
     return !r.failed;
 }
 
-int write_walker_next(struct write_walker *w, enum write_item *ret, struct err *e)
+static bool too_many_items(const struct write_request *r)
 {
-    struct byte_reader r = reader_over(w->body);
-    r.p += w->at;
+    return r->ordinals_n > WRITE_ITEMS_MAX || r->labels_n > WRITE_ITEMS_MAX || r->metadata_n > WRITE_ITEMS_MAX;
+}
+
+int write_request_parse(struct write_request *to, struct str body, struct err *e)
+{
+    struct byte_reader r = reader_over(body);
+    to->series_n = to->labels_n = to->samples_n = to->metadata_n = to->ordinals_n = 0;
     while (r.p < r.end) {
-        size_t at = (size_t)(r.p - (const uint8_t *)w->body.p);
+        size_t at = (size_t)(r.p - (const uint8_t *)body.p);
         struct field f;
         bool ok = read_field(&r, &f);
-        bool series = ok && f.number == REQUEST_TIMESERIES, metadata = ok && f.number == REQUEST_METADATA;
-        if (series || metadata)
-            ok = f.wire == WIRE_BYTES && (series ? read_series(w, f.bytes) : read_metadata(w, f.bytes));
+        if (ok && f.number == REQUEST_TIMESERIES)
+            ok = f.wire == WIRE_BYTES && read_series(to, f.bytes);
+        else if (ok && f.number == REQUEST_METADATA)
+            ok = f.wire == WIRE_BYTES && read_metadata(to, f.bytes);
         if (!ok)
             return err_set(e, ERR_BAD_DATA, "remote write body: malformed protobuf in the field at byte %zu of %zu", at,
-                           w->body.n);
-        w->at = (size_t)(r.p - (const uint8_t *)w->body.p);
-        if (series || metadata) {
-            *ret = series ? WRITE_SERIES : WRITE_METADATA;
-            return 0;
-        }
+                           body.n);
+        if (too_many_items(to))
+            return err_set(
+                e, ERR_TOO_LARGE,
+                "remote write body: more than %d samples, labels or metadata entries up to byte %zu; send smaller "
+                "batches",
+                WRITE_ITEMS_MAX, at);
     }
-    *ret = WRITE_END;
     return 0;
+}
+
+size_t write_request_memory_bytes(const struct write_request *r)
+{
+    return r->series_cap * sizeof *r->series + r->labels_cap * sizeof *r->labels + r->samples_cap * sizeof *r->samples +
+           r->metadata_cap * sizeof *r->metadata;
+}
+
+void write_request_done(struct write_request *r)
+{
+    mem_free(r->series);
+    mem_free(r->labels);
+    mem_free(r->samples);
+    mem_free(r->metadata);
+    *r = (struct write_request){0};
 }

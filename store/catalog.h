@@ -38,7 +38,7 @@ size_t catalog_memory_bytes(const struct catalog *c);
 uint32_t catalog_find(const struct catalog *c, const struct labels *l, uint64_t hash); /* SERIES_NONE if absent */
 /* The caller has looked first. Sets are validated before (sorted, unique, UTF-8, __name__ present or not). */
 int catalog_add(struct catalog *c, const struct labels *l, uint64_t hash, uint32_t *ret_id, struct err *e);
-/* Do these raw label bytes equal series `id`? For the "same place as in the last request" path. */
+/* Do these labels equal those of series `id`, in its order? Proves a guess without hashing; what is equal is valid. */
 bool catalog_same(const struct catalog *c, uint32_t id, const struct labels *l);
 
 struct series_place {

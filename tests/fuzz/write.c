@@ -1,4 +1,4 @@
-/* Remote write: any bytes as a compressed body and as a decompressed one. What the walker hands out lies in the body.
+/* Remote write: any bytes as a compressed body and as a decompressed one. What the walk hands out lies in the body.
  */
 #include "base/alloc.h"
 #include "fuzz.h"
@@ -13,29 +13,30 @@ static void must_lie_inside(struct str body, struct str s)
 
 static void walk(struct str body)
 {
-    struct write_walker w;
+    struct write_request r = {0};
     struct err e = {0};
-    enum write_item item;
-    uint32_t seen = 0;
-    size_t items = 0;
-    write_walker_init(&w, body);
-    for (; write_walker_next(&w, &item, &e) == 0 && item != WRITE_END; items++) {
-        if (item == WRITE_METADATA) {
-            must_lie_inside(body, w.metadata.name);
-            must_lie_inside(body, w.metadata.help);
-            must_lie_inside(body, w.metadata.unit);
-            continue;
+    if (write_request_parse(&r, body, &e) == 0) {
+        uint32_t labels_n = 0, samples_n = 0, ordinals_n = 0;
+        for (uint32_t i = 0; i < r.series_n; i++) {
+            const struct wire_series *s = &r.series[i];
+            MUST(s->labels_n <= WRITE_LABELS_MAX && s->first_ordinal == ordinals_n);
+            MUST(s->labels_at == labels_n && s->samples_at == samples_n);
+            labels_n += s->labels_n;
+            samples_n += s->samples_n;
+            ordinals_n += s->samples_n + s->histograms_n;
         }
-        const struct wire_series *s = &w.series;
-        MUST(s->labels_n <= WRITE_LABELS_MAX && s->first_sample == seen);
-        for (uint32_t i = 0; i < s->labels_n; i++) {
-            must_lie_inside(body, s->labels[i].name);
-            must_lie_inside(body, s->labels[i].value);
+        MUST(labels_n == r.labels_n && samples_n == r.samples_n && ordinals_n == r.ordinals_n);
+        for (uint32_t i = 0; i < r.labels_n; i++) {
+            must_lie_inside(body, r.labels[i].name);
+            must_lie_inside(body, r.labels[i].value);
         }
-        seen += s->samples_n + s->histograms_n;
+        for (uint32_t i = 0; i < r.metadata_n; i++) {
+            must_lie_inside(body, r.metadata[i].name);
+            must_lie_inside(body, r.metadata[i].help);
+            must_lie_inside(body, r.metadata[i].unit);
+        }
     }
-    MUST(items <= body.n);
-    write_walker_done(&w);
+    write_request_done(&r);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

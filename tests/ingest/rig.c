@@ -1,13 +1,13 @@
 #include "ingest/rig.h"
 
 #include <math.h>
-#include <snappy-c.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "ingest/wire.h"
 #include "promql/parse.h"
 
 static void check_ok(int code, const struct err *e, const char *what)
@@ -91,64 +91,31 @@ void rig_done(struct rig *r)
 
 /* ---- wire ---- */
 
-static void put_varint(struct strbuf *b, uint64_t v)
-{
-    for (; v >= 128; v >>= 7)
-        strbuf_add_char(b, (char)(v | 128));
-    strbuf_add_char(b, (char)v);
-}
-
-static void put_bytes(struct strbuf *b, uint32_t field, const void *p, size_t n)
-{
-    put_varint(b, field << 3 | 2);
-    put_varint(b, n);
-    strbuf_add(b, p, n);
-}
-
-static void put_label(struct strbuf *b, struct str name, struct str value)
-{
-    struct strbuf label = {0};
-    put_bytes(&label, 1, name.p, name.n);
-    put_bytes(&label, 2, value.p, value.n);
-    put_bytes(b, 1, label.p, label.n);
-    strbuf_done(&label);
-}
-
 /* name{a="b",c="d"} without escapes; labels go out sorted, __name__ first as '_' sorts before letters. */
 static void put_labels(struct strbuf *b, const char *series)
 {
     const char *brace = strchr(series, '{');
     size_t name_n = brace ? (size_t)(brace - series) : strlen(series);
-    put_label(b, STR("__name__"), (struct str){series, name_n});
+    wire_label(b, STR("__name__"), (struct str){series, name_n});
     for (const char *p = brace ? brace + 1 : ""; *p && *p != '}';) {
         const char *equals = strchr(p, '='), *end = strchr(equals + 2, '"');
-        put_label(b, (struct str){p, (size_t)(equals - p)}, (struct str){equals + 2, (size_t)(end - equals - 2)});
+        wire_label(b, (struct str){p, (size_t)(equals - p)}, (struct str){equals + 2, (size_t)(end - equals - 2)});
         p = end + 1 + (end[1] == ',');
     }
 }
 
 void rig_encode(const struct rig_sample *samples, size_t n, struct strbuf *out)
 {
-    struct strbuf plain = {0}, series = {0}, sample = {0};
+    struct strbuf plain = {0}, series = {0};
     for (size_t i = 0; i < n; i++) {
         strbuf_clear(&series);
-        strbuf_clear(&sample);
         put_labels(&series, samples[i].series);
-        strbuf_add_char(&sample, 0x09);
-        strbuf_add(&sample, &samples[i].value, 8);
-        strbuf_add_char(&sample, 0x10);
-        put_varint(&sample, (uint64_t)samples[i].time_ms);
-        put_bytes(&series, 2, sample.p, sample.n);
-        put_bytes(&plain, 1, series.p, series.n);
+        wire_sample(&series, samples[i].time_ms, samples[i].value);
+        wire_bytes(&plain, 1, series.p, series.n);
     }
-    size_t size = snappy_max_compressed_length(plain.n);
-    strbuf_clear(out);
-    strbuf_reserve(out, size);
-    ck_assert_int_eq(snappy_compress(plain.p, plain.n, out->p, &size), SNAPPY_OK);
-    out->n = size;
+    wire_compress(&plain, out);
     strbuf_done(&plain);
     strbuf_done(&series);
-    strbuf_done(&sample);
 }
 
 int rig_send(struct rig *r, const struct rig_sample *samples, size_t n, int64_t receive_ms, struct write_result *ret)
