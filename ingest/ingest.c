@@ -211,6 +211,11 @@ static int tick_locked(struct ingest *in, int64_t now_ms, struct err *e)
     return rc;
 }
 
+void ingest_stop(struct ingest *in)
+{
+    atomic_store_explicit(&in->stopping, true, memory_order_relaxed);
+}
+
 int ingest_tick(struct ingest *in, int64_t now_ms, struct err *e)
 {
     pthread_mutex_lock(&in->maintenance);

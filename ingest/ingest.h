@@ -65,9 +65,10 @@ void ingest_sender_free(struct sender *s);
 int ingest_write(struct ingest *in, struct sender *sender, struct str body, int64_t receive_ms,
                  struct write_result *ret, struct err *e);
 
-/* Work that is due at now_ms; returns soon when none is. `deep` at start: run until all due refreshes and backfills are
- * done. */
+/* Work that is due at now_ms, for checkpoint_ms of real time at most; returns soon when none is. */
 int ingest_tick(struct ingest *in, int64_t now_ms, struct err *e);
+/* A tick that runs, and every later one, returns after the window it is at. Any thread, for good. */
+void ingest_stop(struct ingest *in);
 /* fdatasync the log now (the 100 ms timer, or before exit). */
 int ingest_sync(struct ingest *in, struct err *e);
 /* Windows of the plan that still wait for backfill. */

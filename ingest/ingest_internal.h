@@ -12,6 +12,7 @@
 #define INGEST_INGEST_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "ingest/admit.h"
 #include "ingest/head.h"
@@ -48,6 +49,7 @@ struct ingest {
     uint64_t settings_hash;
     struct metadata_table *metadata;
 
+    atomic_bool stopping; /* a tick returns at its next window */
     pthread_mutex_t maintenance;
     int64_t last_checkpoint_ms; /* by now_ms; INT64_MIN: at the next tick */
     uint64_t checkpoint_seq;

@@ -2,6 +2,7 @@
 #include "executor/refresh.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/stats.h"
 #include "ingest/ingest_internal.h"
 
@@ -312,38 +313,55 @@ static void group_begin(struct ingest *in, struct group_state *g)
  */
 enum { SETTLE_MS = 250 };
 
-static int group_due(struct ingest *in, struct group_state *g, int64_t clock_ms, bool settled, struct err *e)
+/* One step of a group: its next seal or early refresh. *ret_more is false when nothing is due. */
+static int group_step(struct ingest *in, struct group_state *g, int64_t clock_ms, bool settled, bool *ret_more,
+                      struct err *e)
 {
     int64_t watermark_ms = clock_ms - in->options.lateness_ms;
-    group_begin(in, g);
-    for (;;) {
-        int64_t early_ms = g->early_to_ms + g->window.step_ms, seal_ms = g->sealed_to_ms + g->window.step_ms;
-        int rc;
-        if (g->sealed_to_ms < g->early_to_ms && seal_ms <= watermark_ms)
-            rc = seal_window(in, g, seal_ms, e);
-        else if (early_ms < clock_ms || (early_ms == clock_ms && settled))
-            rc = refresh_early(in, g, early_ms, e);
-        else
-            return 0;
-        if (rc)
-            return rc;
-    }
+    int64_t early_ms = g->early_to_ms + g->window.step_ms, seal_ms = g->sealed_to_ms + g->window.step_ms;
+    *ret_more = true;
+    if (g->sealed_to_ms < g->early_to_ms && seal_ms <= watermark_ms)
+        return seal_window(in, g, seal_ms, e);
+    if (early_ms < clock_ms || (early_ms == clock_ms && settled))
+        return refresh_early(in, g, early_ms, e);
+    *ret_more = false;
+    return 0;
+}
+
+/* A long backlog must neither keep checkpoints waiting nor the end of the server. */
+static bool may_go_on(struct ingest *in, uint64_t begun_ns)
+{
+    return !atomic_load_explicit(&in->stopping, memory_order_relaxed) &&
+           clock_monotonic_ns() - begun_ns < (uint64_t)in->options.checkpoint_ms * 1000000u;
 }
 
 int refresh_due(struct ingest *in, int64_t now_ms, struct err *e)
 {
+    uint64_t begun_ns = clock_monotonic_ns();
     pthread_rwlock_rdlock(&in->lock);
     int64_t clock_ms = in->event_clock_ms;
     bool settled = now_ms - in->clock_moved_ms >= SETTLE_MS;
     pthread_rwlock_unlock(&in->lock);
+    uint32_t groups_n = clock_ms == INT64_MIN ? 0 : in->windows.groups_n;
+    bool *failed = mem_zalloc(groups_n + 1u);
+    for (uint32_t i = 0; i < groups_n; i++)
+        group_begin(in, &in->windows.groups[i]);
     int rc = 0;
-    for (uint32_t i = 0; i < in->windows.groups_n && clock_ms != INT64_MIN; i++) {
-        struct err mine;
-        int one = group_due(in, &in->windows.groups[i], clock_ms, settled, &mine);
-        if (one && rc == 0) {
-            *e = mine;
-            rc = one;
+    /* In turn, so that a group with many windows behind does not keep the others. */
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (uint32_t i = 0; i < groups_n && may_go_on(in, begun_ns); i++) {
+            struct err mine;
+            bool more = false;
+            int one = failed[i] ? 0 : group_step(in, &in->windows.groups[i], clock_ms, settled, &more, &mine);
+            failed[i] |= one != 0;
+            progress |= more && one == 0;
+            if (one && rc == 0) {
+                *e = mine;
+                rc = one;
+            }
         }
     }
+    mem_free(failed);
     return rc;
 }

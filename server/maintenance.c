@@ -110,6 +110,7 @@ void maintenance_stop(struct maintenance *m)
 {
     if (!m)
         return;
+    ingest_stop(m->ingest);
     pthread_mutex_lock(&m->mutex);
     m->stopping = true;
     pthread_cond_broadcast(&m->changed);

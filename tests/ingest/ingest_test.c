@@ -294,6 +294,27 @@ START_TEST(checkpoints_keep_what_is_read)
 }
 END_TEST
 
+/* What is behind when the server ends is built after the next start; until then raw samples answer. */
+START_TEST(a_stop_leaves_the_backlog)
+{
+    rig_open(&rig, "queries:\n  - query: sum_over_time(m[10s])\n    every: 1s\ndata: {raw_retention: 0}\n");
+    for (int64_t t = HOUR; t <= HOUR + MINUTE; t += SECOND)
+        send_one("m", t, 1, t);
+    ingest_stop(rig.ingest);
+    rig_tick(&rig, HOUR + MINUTE);
+    uint32_t sources;
+    ck_assert_uint_eq(rig_count(&rig, "sum_over_time(m[10s])", HOUR + MINUTE, false, &sources), 1);
+    ck_assert_uint_eq(sources & SOURCE_PANES, 0);
+    ck_assert_double_eq(value_at("sum_over_time(m[10s])", HOUR + MINUTE), 10);
+    rig_reopen(&rig);
+    rig_tick(&rig, HOUR + 2 * MINUTE);
+    ck_assert_uint_eq(rig_count(&rig, "sum_over_time(m[10s])", HOUR + MINUTE, false, &sources), 1);
+    ck_assert_uint_eq(sources & SOURCE_PANES, SOURCE_PANES);
+    ck_assert_double_eq(value_at("sum_over_time(m[10s])", HOUR + MINUTE), 10);
+    rig_done(&rig);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ingest/ingest");
@@ -309,6 +330,7 @@ int main(void)
     tcase_add_test(tcase, backfill_builds_what_readers_reach);
     tcase_add_test(tcase, samples_survive_stop_and_crash);
     tcase_add_test(tcase, checkpoints_keep_what_is_read);
+    tcase_add_test(tcase, a_stop_leaves_the_backlog);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
