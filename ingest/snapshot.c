@@ -80,7 +80,8 @@ static int list_view(struct ingest *in, const struct source_request *q, uint32_t
     return 0;
 }
 
-/* The views of a request share one width and phase, so one group, and its dirty windows are the same for each. */
+/* The views of a request share one width and phase, so one group, and its dirty windows are the same for each. Too many
+ * windows are no error of the query: raw samples answer. */
 static int list_windows(struct ingest *in, const struct source_request *q, struct arena *a, struct source_result *r,
                         struct dirty_list *dirty, struct err *e)
 {
@@ -90,7 +91,7 @@ static int list_windows(struct ingest *in, const struct source_request *q, struc
     if (first_ms <= q->end_ms)
         n = (q->end_ms - first_ms) / q->width_ms + 1;
     if (n > WINDOWS_MAX)
-        return err_set(e, ERR_LIMIT, "the query reads %lld windows of one view, more than the limit of %d",
+        return err_set(e, ERR_NOT_COVERED, "the query reads %lld windows of one view, more than the limit of %d",
                        (long long)n, WINDOWS_MAX);
     uint32_t *views = ARENA_ARRAY(a, uint32_t, q->identities_n);
     r->windows = ARENA_ARRAY(a, struct source_window *, q->identities_n);

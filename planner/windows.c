@@ -4,6 +4,9 @@
 
 #include "base/duration.h"
 
+/* Every window is a refresh and a commit of its own, whatever it holds: ten a second, for one grid, is the most. */
+enum { PANE_MIN_MS = 100 };
+
 struct pane_chain window_chain(const struct demand *d)
 {
     return grid_chain(d->grid, d->site->range_ms, d->site->offset_ms);
@@ -23,6 +26,8 @@ const char *window_limits(const struct demand *d, struct grid panes, struct aren
     duration_format(d->site->range_ms, range);
     if (panes.step_ms > PLAN_PANE_MAX_MS)
         return arena_printf(a, "pane_too_wide: panes of %s, at most 24d are kept", width);
+    if (panes.step_ms < PANE_MIN_MS)
+        return arena_printf(a, "pane_too_narrow: panes of %s, the narrowest kept are %dms", width, PANE_MIN_MS);
     if (d->site->range_ms / panes.step_ms > PLAN_PANES_MAX)
         return arena_printf(a, "max_panes: a window of %s is more than %d panes of %s", range, PLAN_PANES_MAX, width);
     return NULL;

@@ -13,7 +13,7 @@ struct pane_chain window_chain(const struct demand *d);
 /* Do panes ending on `panes` tile every window that the demand reads? */
 bool window_aligned(const struct demand *d, struct grid panes);
 
-/* NULL, or why such panes cannot be kept: pane_too_wide, max_panes. `a` holds the sentence. */
+/* NULL, or why such panes cannot be kept: pane_too_wide, pane_too_narrow, max_panes. `a` holds the sentence. */
 const char *window_limits(const struct demand *d, struct grid panes, struct arena *a);
 
 /* Why panes of this grid do not serve the demand (it is not aligned): misaligned, no_cadence, not_on_grid. */

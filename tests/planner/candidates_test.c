@@ -186,15 +186,20 @@ START_TEST(too_many_widths)
 }
 END_TEST
 
-/* Panes of more than 24 days do not fit their format, more than 100,000 in a window no limit: reasons, and raw. */
+/* Panes of more than 24 days do not fit their format, more than 100,000 in a window no limit, less than 100 ms no
+ * refresh: reasons, and raw. */
 START_TEST(limits_of_panes)
 {
     struct offered o;
-    offer(&o, "queries: [{query: 'sum_over_time(x[30d])', every: 30d}, {query: 'sum_over_time(y[10d])', every: 1s},\n"
-              "          {query: 'sum_over_time(z[24d])', every: 24d}]");
+    offer(&o,
+          "queries: [{query: 'sum_over_time(x[30d])', every: 30d}, {query: 'sum_over_time(y[10d])', every: 1s},\n"
+          "          {query: 'sum_over_time(z[24d])', every: 24d}, {query: 'sum_over_time(v[15050ms])', every: 15s},\n"
+          "          {query: 'sum_over_time(w[15100ms])', every: 15s}]");
     ck_assert_ptr_nonnull(strstr(candidate_of(&o, 0, FORM_WHOLE, FAMILY_SUM, 2592000000)->reason, "pane_too_wide"));
     ck_assert_ptr_nonnull(strstr(candidate_of(&o, 1, FORM_CHAIN, FAMILY_SUM, 1000)->reason, "max_panes"));
     ck_assert_ptr_null(candidate_of(&o, 2, FORM_WHOLE, FAMILY_SUM, 2073600000)->reason);
+    ck_assert_ptr_nonnull(strstr(candidate_of(&o, 3, FORM_CHAIN, FAMILY_SUM, 50)->reason, "pane_too_narrow"));
+    ck_assert_ptr_null(candidate_of(&o, 4, FORM_CHAIN, FAMILY_SUM, 100)->reason);
     for (uint32_t d = 0; d < 2; d++)
         ck_assert_int_eq(o.p.candidates[o.p.demands[d].chosen].form, FORM_RAW);
     done(&o);
