@@ -140,8 +140,10 @@ void strbuf_add_time_ms(struct strbuf *b, int64_t ms)
         strbuf_add_char(b, '-');
     strbuf_add_i64(b, (int64_t)(magnitude / 1000));
     unsigned rest = (unsigned)(magnitude % 1000);
-    if (rest)
-        strbuf_printf(b, ".%03u", rest);
+    if (rest) {
+        const char digits[] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10)};
+        strbuf_add(b, digits, sizeof digits);
+    }
 }
 
 static bool is_hex(char c)

@@ -11,7 +11,7 @@
 int str_cmp(struct str a, struct str b)
 {
     size_t n = a.n < b.n ? a.n : b.n;
-    int order = n ? memcmp(a.p, b.p, n) : 0;
+    int order = n && a.p != b.p ? memcmp(a.p, b.p, n) : 0; /* interned strings are often the very same */
     return order ? order : (a.n > b.n) - (a.n < b.n);
 }
 
@@ -106,6 +106,8 @@ size_t utf8_encode(uint32_t code_point, char ret[4])
 
 void strbuf_reserve(struct strbuf *b, size_t more_bytes)
 {
+    if (more_bytes < b->cap - b->n)
+        return;
     MUST(more_bytes < SIZE_MAX - b->n);
     /* One byte over, so that strbuf_z always has room for its NUL. */
     b->p = mem_grow(b->p, &b->cap, b->n + more_bytes + 1, 1);
@@ -228,12 +230,33 @@ void strbuf_add_go_quoted(struct strbuf *b, struct str s)
     strbuf_add_char(b, '"');
 }
 
+/* Length of the run at p that JSON takes as it is: ASCII from space on without quote and backslash. */
+static size_t json_plain(const char *p, size_t n)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    size_t i = 0;
+    for (uint64_t eight; n - i >= 8; i += 8) {
+        memcpy(&eight, p + i, 8);
+        uint64_t quote = eight ^ ones * '"', backslash = eight ^ ones * '\\';
+        /* A top bit stands for a byte below a space, or zero after the xor, or above 0x7f. */
+        if (((eight - ones * ' ') | (quote - ones) | (backslash - ones) | eight) & tops)
+            break;
+    }
+    while (i < n && (unsigned char)p[i] >= ' ' && (unsigned char)p[i] < 0x80 && p[i] != '"' && p[i] != '\\')
+        i++;
+    return i;
+}
+
 void strbuf_add_json_string(struct strbuf *b, struct str s)
 {
     static const char letters[' '] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
     strbuf_reserve(b, s.n + 2);
     strbuf_add_char(b, '"');
     for (size_t i = 0; i < s.n;) {
+        size_t plain = json_plain(s.p + i, s.n - i);
+        strbuf_add(b, s.p + i, plain);
+        if ((i += plain) == s.n)
+            break;
         uint32_t c;
         size_t length = utf8_decode(s.p + i, s.n - i, &c);
         if (length == 0) {
