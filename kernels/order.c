@@ -92,6 +92,68 @@ void order_sort(uint64_t *v, size_t n, uint64_t *tmp)
         memcpy(v, from, n * sizeof *v);
 }
 
+static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+
+/* v[lo..hi) becomes smaller ones, equal ones, greater ones. */
+struct parts {
+    size_t equal, greater; /* where they begin */
+};
+static struct parts partition(uint64_t *v, size_t lo, size_t hi, uint64_t pivot, uint64_t *tmp)
+{
+    size_t less = lo, more = 0;
+    for (size_t i = lo; i < hi; i++) {
+        uint64_t x = v[i];
+        v[less] = x; /* less <= i: what was here has been read */
+        tmp[more] = x;
+        less += x < pivot;
+        more += x > pivot;
+    }
+    struct parts p = {less, hi - more};
+    for (size_t i = p.equal; i < p.greater; i++)
+        v[i] = pivot;
+    memcpy(v + p.greater, tmp, more * sizeof *v);
+    return p;
+}
+
+void order_select(uint64_t *v, size_t n, size_t at, uint64_t *tmp)
+{
+    enum { FEW = 24, ROUNDS = 16 };
+    size_t lo = 0, hi = n;
+    for (int round = 0; hi - lo > FEW; round++) {
+        if (round == ROUNDS) { /* the pivots were bad ones */
+            order_sort(v + lo, hi - lo, tmp);
+            lo = hi;
+            break;
+        }
+        size_t step = (hi - lo) / 8;
+        const uint64_t *p = v + lo;
+        uint64_t pivot =
+            middle_of(middle_of(p[0], p[step], p[2 * step]), middle_of(p[3 * step], p[4 * step], p[5 * step]),
+                      middle_of(p[6 * step], p[7 * step], p[hi - lo - 1]));
+        struct parts part = partition(v, lo, hi, pivot, tmp);
+        if (at < part.equal) {
+            hi = part.equal;
+        } else if (at < part.greater) {
+            lo = hi = part.greater;
+        } else {
+            lo = part.greater;
+        }
+    }
+    sort_few(v + lo, hi - lo);
+    if (at + 1 != hi || hi == n)
+        return;
+    size_t least = hi;
+    for (size_t i = hi + 1; i < n; i++)
+        least = v[i] < v[least] ? i : least;
+    uint64_t swap = v[hi];
+    v[hi] = v[least];
+    v[least] = swap;
+}
+
 void order_merge_runs(uint64_t *v, uint64_t *ends, uint32_t k, uint64_t *tmp)
 {
     uint64_t n = k > 0 ? ends[k - 1] : 0, *from = v, *to = tmp;

@@ -115,8 +115,12 @@ uint64_t qdecimal_count(const uint8_t *bytes, size_t size)
     uint64_t n = 0;
     if ((bytes[0] & QPANE_FORM_MASK) == QPANE_PACKED)
         return bits_get_varint(bytes + 1, bytes + size, &n) && n >= 2 && n <= QDECIMAL_MAX_N ? n : 0;
-    for (size_t i = 1; i < size; i++)
-        n += bytes[i] < 128; /* each sample's varint has one last byte */
+    /* Each sample's varint has one last byte: those below 128, eight at a time. */
+    size_t i = 1;
+    for (; i + 8 <= size; i += 8)
+        n += (uint64_t)__builtin_popcountll(~bits_load_u64(bytes + i) & UINT64_C(0x8080808080808080));
+    for (; i < size; i++)
+        n += bytes[i] < 128;
     return n <= TINY_MAX_N ? n : 0;
 }
 

@@ -109,9 +109,10 @@ static bool frames_read(const uint8_t *bytes, size_t size, uint64_t n, double *o
     return p == end;
 }
 
-uint64_t qpane_open_head(const uint8_t *bytes, size_t size, uint64_t head, double *out, struct select_run *ret)
+/* Opens a pane of n samples, of which at least the first `head` are read. */
+static uint64_t open_counted(const uint8_t *bytes, size_t size, uint64_t n, uint64_t head, double *out,
+                             struct select_run *ret)
 {
-    uint64_t n = qpane_count(bytes, size);
     if (n == 0 || n > UINT32_MAX)
         return 0;
     *ret = (struct select_run){.bytes = bytes + 1, .weight = 1, .n = (uint32_t)n};
@@ -125,6 +126,11 @@ uint64_t qpane_open_head(const uint8_t *bytes, size_t size, uint64_t head, doubl
     ret->n = (uint32_t)head;
     ret->unread = (uint32_t)(n - head);
     return qdecimal_read(bytes, size, n, head, out) ? n : 0;
+}
+
+uint64_t qpane_open_head(const uint8_t *bytes, size_t size, uint64_t head, double *out, struct select_run *ret)
+{
+    return open_counted(bytes, size, qpane_count(bytes, size), head, out, ret);
 }
 
 uint64_t qpane_open(const uint8_t *bytes, size_t size, double *out, struct select_run *ret)
@@ -236,11 +242,12 @@ static bool answers(enum statistic statistic)
     return statistic == STATISTIC_COUNT || statistic == STATISTIC_QUANTILE || statistic == STATISTIC_QUANTILE_RANK;
 }
 
-/* Opens all panes, of each at least its first `head` samples. */
-static bool open_heads(const struct state_ref *src, uint32_t k, uint64_t head, double *samples, struct select_run *runs)
+/* Opens all panes, pane i of counts[i] samples, of each at least its first `head`. */
+static bool open_heads(const struct state_ref *src, uint32_t k, const uint64_t *counts, uint64_t head, double *samples,
+                       struct select_run *runs)
 {
     for (uint32_t i = 0; i < k; i++) {
-        if (qpane_open_head(src[i].bytes, src[i].size, head, samples, &runs[i]) == 0)
+        if (open_counted(src[i].bytes, src[i].size, counts[i], head, samples, &runs[i]) == 0)
             return false;
         if (runs[i].bytes == (const uint8_t *)samples)
             samples += runs[i].n;
@@ -250,7 +257,8 @@ static bool open_heads(const struct state_ref *src, uint32_t k, uint64_t head, d
 
 size_t qpane_estimate_scratch(uint64_t n, uint32_t k)
 {
-    return carve_size(k * sizeof(struct select_run)) + carve_size(qpane_room(n) * sizeof(double));
+    return carve_size(k * sizeof(struct select_run)) + carve_size(k * sizeof(uint64_t)) +
+           carve_size(qpane_room(n) * sizeof(double));
 }
 
 int qpane_estimate(const struct state_ref *src, uint32_t k, enum statistic statistic, double q, void *scratch,
@@ -259,27 +267,28 @@ int qpane_estimate(const struct state_ref *src, uint32_t k, enum statistic stati
     uint64_t total = 0;
     if (!answers(statistic))
         return SKETCH_BAD_DATA;
+    uint8_t *rest = scratch;
+    struct select_run *runs = carve(&rest, k * sizeof *runs);
+    uint64_t *counts = carve(&rest, k * sizeof *counts);
     for (uint32_t i = 0; i < k; i++)
-        total += qpane_count(src[i].bytes, src[i].size);
+        total += counts[i] = qpane_count(src[i].bytes, src[i].size);
     if (total == 0)
         return SKETCH_NONE;
     if (answer_without(statistic, q, total, ret))
         return SKETCH_OK;
-    uint8_t *rest = scratch;
-    struct select_run *runs = carve(&rest, k * sizeof *runs);
     double *samples = (double *)(void *)rest, low, high;
     struct select_place at = place_of(statistic, q, total);
     uint64_t low_place = total - 1 - at.rank;
     if (low_place <= SELECT_TOP_MAX && low_place < total / 4) {
-        /* Twice its share of the top is nearly always enough of a pane. */
-        if (!open_heads(src, k, 2 * low_place / k + 8, samples, runs))
+        /* A few more than its share of the top are nearly always enough of a pane. */
+        if (!open_heads(src, k, counts, 2 * low_place / k + 4, samples, runs))
             return SKETCH_CORRUPT;
         if (select_top(runs, k, low_place, &low, &high)) {
             *ret = between(statistic, at, low, high);
             return SKETCH_OK;
         }
     }
-    if (!open_heads(src, k, UINT64_MAX, samples, runs))
+    if (!open_heads(src, k, counts, UINT64_MAX, samples, runs))
         return SKETCH_CORRUPT;
     select_pair(runs, k, total, at.rank, &low, &high);
     *ret = between(statistic, at, low, high);

@@ -7,6 +7,7 @@
 
 enum {
     FINISH_MAX = 40, /* candidates that are sorted at once */
+    FEW = 12,        /* greatest samples that are kept sorted by insertion */
     PIVOTS = 9,      /* runs asked for a pivot */
     FAST_ROUNDS = 24 /* after so many, pivots come from the heaviest window's middle */
 };
@@ -225,10 +226,54 @@ static struct pair narrow(struct select_run *runs, uint32_t runs_n, uint64_t tot
     return finish(runs, runs_n, place);
 }
 
+/*
+ * The pair at `place` < FEW - 1 of runs that weigh 1: one look at each run against the best so far. false if a run with
+ * unread samples may hold it. Runs are read from the front until they fall behind, which is at once for most.
+ */
+static bool few(const struct select_run *runs, uint32_t runs_n, uint32_t place, struct pair *ret)
+{
+    uint64_t best[FEW];
+    uint32_t n = 0, most = place + 2;
+    for (uint32_t i = 0; i < runs_n; i++) {
+        for (uint32_t at = 0; at < runs[i].n; at++) {
+            uint64_t key = key_at(&runs[i], at);
+            if (n == most && key >= best[n - 1])
+                break;
+            uint32_t j = n < most ? n++ : n - 1;
+            for (; j > 0 && best[j - 1] > key; j--)
+                best[j] = best[j - 1];
+            best[j] = key;
+        }
+    }
+    if (n <= place)
+        return false;
+    /* What is unread lies behind a run's last sample. */
+    for (uint32_t i = 0; i < runs_n; i++)
+        if (runs[i].unread > 0 && (n < most || key_at(&runs[i], runs[i].n - 1) < best[n - 1]))
+            return false;
+    ret->first = best[place];
+    ret->second = n > place + 1 ? best[place + 1] : best[place];
+    return true;
+}
+
+static bool all_weigh_one(const struct select_run *runs, uint32_t runs_n)
+{
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < runs_n; i++)
+        any |= runs[i].weight;
+    return any == 1;
+}
+
 bool select_top(struct select_run *runs, uint32_t runs_n, uint64_t low_place, double *ret_low, double *ret_high)
 {
     struct pair p; /* the upper neighbour comes first from the top */
-    if (!walk(runs, runs_n, low_place == 0 ? 0 : low_place - 1, &p))
+    uint64_t place = low_place == 0 ? 0 : low_place - 1;
+    if (place + 2 <= FEW && all_weigh_one(runs, runs_n) && few(runs, runs_n, (uint32_t)place, &p)) {
+        *ret_high = order_value(p.first);
+        *ret_low = order_value(low_place == 0 ? p.first : p.second);
+        return true;
+    }
+    if (!walk(runs, runs_n, place, &p))
         return false;
     *ret_high = order_value(p.first);
     *ret_low = order_value(low_place == 0 ? p.first : p.second);

@@ -38,6 +38,16 @@ START_TEST(sorts)
         order_sort(v, n, tmp);
         ck_assert(n == 0 || memcmp(v, expect, n * sizeof *v) == 0);
         ck_assert(v[n] == 77);
+        for (uint32_t i = 0; i < n; i++)
+            v[i] = expect[(i * 7919u + round) % n]; /* any order: 7919 is a prime above n */
+        if (n > 0) {
+            uint32_t at = random_below(&random, n);
+            order_select(v, n, at, tmp);
+            ck_assert(v[at] == expect[at] && (at + 1 == n || v[at + 1] == expect[at + 1]));
+            ck_assert(v[n] == 77);
+            qsort(v, n, sizeof *v, rising_u64);
+            ck_assert(memcmp(v, expect, n * sizeof *v) == 0);
+        }
         uint32_t k = 0, start = 0;
         for (uint32_t i = 0; i < n; i++)
             v[i] = random_below(&random, spread);
