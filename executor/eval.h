@@ -49,6 +49,8 @@ struct eval {
     struct store *store;
     struct store_txn *txn;
     uint64_t samples_n; /* looked at so far */
+    uint64_t clock_at;  /* of the work counted by eval_check: where the clock is read next */
+    uint64_t work_n;
 };
 
 /* " (line:column)" of a byte of the query's text, as Prometheus ends its notes; empty when the text is not known. */
@@ -80,5 +82,7 @@ void series_settle_name(struct eval *ev, struct vec_series *s);
 /* ERR_EXECUTION "vector cannot contain metrics with the same labelset" when two series have equal labels at one time.
  * Series with equal labels but disjoint times are joined into one (as Prometheus does for range queries). */
 int value_merge_duplicates(struct eval *ev, struct value *v, const struct times *t, struct err *e);
+/* The same, and the series are sorted by labels afterwards: no hashing, as equal ones then stand side by side. */
+int value_sort_merge(struct eval *ev, struct value *v, const struct times *t, struct err *e);
 
 #endif

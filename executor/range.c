@@ -83,6 +83,7 @@ bool range_windows(struct range_series *s, const struct range_function *f, const
     struct range_window w = {0}, last = {0};
     double value = 0;
     bool any = false, known = false;
+    s->one_window = t->n == 1;
     if (f->prepare)
         f->prepare(s);
     for (w.step = 0; w.step < t->n; w.step++) {

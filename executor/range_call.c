@@ -14,7 +14,8 @@ struct call_run {
     struct range_series series;
     struct value out;
     uint32_t series_max;
-    double *v; /* room for the next series, when the last one had no value */
+    double *v;        /* room for the next series, when the last one had no value */
+    struct str noted; /* metric that note_not_counter looked at last */
 };
 
 static bool ends_with(struct str s, const char *end)
@@ -27,6 +28,9 @@ static bool ends_with(struct str s, const char *end)
 static void note_not_counter(struct call_run *r, const struct labels *labels)
 {
     struct str name = labels_get(labels, STR(LABEL_NAME));
+    if (str_eq(name, r->noted))
+        return;
+    r->noted = name;
     if (name.n == 0 || ends_with(name, "_total") || ends_with(name, "_sum") || ends_with(name, "_count") ||
         ends_with(name, "_bucket"))
         return;

@@ -73,12 +73,27 @@ static double interpolated(const uint64_t *keys, uint32_t n, double q)
     return order_value(keys[n - 1 - lower]) * (1 - weight) + order_value(keys[n - 1 - upper]) * weight;
 }
 
+/* The same without sorting the window. */
+static double selected(struct range_series *s, const struct range_window *w, double q)
+{
+    uint32_t n = w->hi - w->lo, lower = (uint32_t)floor(q * (n - 1));
+    s->keys = mem_grow(s->keys, &s->keys_cap, n, sizeof *s->keys);
+    s->keys_spare = mem_grow(s->keys_spare, &s->keys_spare_cap, n, sizeof *s->keys_spare);
+    for (uint32_t i = 0; i < n; i++)
+        s->keys[i] = order_key(s->values[w->lo + i]);
+    /* The upper neighbour comes first. */
+    order_select(s->keys, n, lower + 1 < n ? n - 2 - lower : 0, s->keys_spare);
+    return interpolated(s->keys, n, q);
+}
+
 double range_quantile_at(struct range_series *s, const struct range_window *w, double q)
 {
     if (isnan(q))
         return NAN;
     if (q < 0 || q > 1)
         return q < 0 ? -INFINITY : INFINITY;
+    if (s->one_window)
+        return selected(s, w, q);
     order_window(s, w);
     return interpolated(s->keys, s->keys_n, q);
 }

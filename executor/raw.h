@@ -52,6 +52,7 @@ struct range_series {
     const double *params[RANGE_PARAMS_MAX]; /* scalar arguments, one value per step */
     int64_t range_ms;                       /* rates are per second of it */
     bool anchored, smoothed;
+    bool one_window; /* no window follows: nothing need be kept for it */
     int code; /* a window refused its parameters: *e is filled */
     struct err *e;
 

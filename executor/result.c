@@ -22,12 +22,6 @@ const char *answer_source_text(uint32_t bits)
     }
 }
 
-static int by_labels(const void *pa, const void *pb)
-{
-    const struct result_series *a = pa, *b = pb;
-    return labels_cmp(&a->labels, &b->labels);
-}
-
 static bool has_points(const double *v, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -42,7 +36,8 @@ static int assemble_series(struct eval *ev, struct value *v, const struct times 
 {
     for (uint32_t i = 0; i < v->series_n; i++)
         series_settle_name(ev, &v->series[i]);
-    int code = value_merge_duplicates(ev, v, t, e);
+    bool sort = range || !v->ordered;
+    int code = (sort ? value_sort_merge : value_merge_duplicates)(ev, v, t, e);
     if (code != 0)
         return code;
     struct result_series *out = ARENA_ARRAY(ev->arena, struct result_series, v->series_n);
@@ -54,8 +49,6 @@ static int assemble_series(struct eval *ev, struct value *v, const struct times 
         if (has_points(v->series[i].v, t->n))
             out[n++] = (struct result_series){v->series[i].labels, v->series[i].v};
     }
-    if (n > 1 && (range || !v->ordered))
-        qsort(out, n, sizeof *out, by_labels);
     ret->type = range ? VALUE_MATRIX : VALUE_VECTOR;
     ret->series = out;
     ret->series_n = n;
