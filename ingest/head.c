@@ -5,9 +5,8 @@
 #include "ingest/head_internal.h"
 #include "kernels/frame.h"
 
-enum {
-    BLOCK_HEAD_BYTES = 8 /* an open block: i64 time of its first sample, timestamp frame, value frame */
-};
+/* An open block: u8 its bytes in all, i64 time of its first sample, timestamp frame, value frame. */
+enum { BLOCK_HEAD_BYTES = 1 + 8 };
 
 void head_init(struct head *h)
 {
@@ -85,45 +84,36 @@ static size_t block_encode(const struct head *h, uint8_t *dst, size_t cap, const
     int64_t relative[HEAD_TAIL];
     for (uint32_t i = 0; i < HEAD_TAIL; i++)
         relative[i] = times_ms[i] - times_ms[0];
-    store_i64(dst, times_ms[0]);
+    store_i64(dst + 1, times_ms[0]);
     size_t at = BLOCK_HEAD_BYTES;
     size_t times_size = frame_encode_i64(dst + at, cap - at, relative, HEAD_TAIL, h->scratch);
     at += times_size;
     size_t values_size = frame_encode_f64(dst + at, cap - at, values, HEAD_TAIL, h->scratch);
-    MUST(times_size && values_size);
-    return at + values_size;
-}
-
-size_t head_open_block_size(const uint8_t *block, size_t size)
-{
-    size_t at = BLOCK_HEAD_BYTES;
-    size_t times_size = frame_size_i64(block + at, size - at, HEAD_TAIL);
-    at += times_size;
-    size_t values_size = frame_size_f64(block + at, size - at, HEAD_TAIL);
-    MUST(times_size && values_size);
-    return at + values_size;
+    at += values_size;
+    MUST(times_size && values_size && at <= UINT8_MAX);
+    dst[0] = (uint8_t)at;
+    return at;
 }
 
 /* All samples of the open blocks; room for HEAD_CHUNK_N + HEAD_TAIL + FRAME_SLACK. Returns the number; 0 with malformed
  * bytes. */
 uint32_t head_open_decode(const uint8_t *open, size_t size, uint32_t n, int64_t *times_ms, double *values)
 {
-    uint32_t done = 0;
     size_t at = 0;
-    while (done < n) {
-        if (size - at < BLOCK_HEAD_BYTES)
+    for (uint32_t done = 0; done < n; done += HEAD_TAIL) {
+        if (size - at < BLOCK_HEAD_BYTES || head_open_block_bytes(open + at) > size - at)
             return 0;
-        int64_t first_ms = load_i64(open + at);
-        at += BLOCK_HEAD_BYTES;
-        size_t took = frame_decode_i64(open + at, size - at, HEAD_TAIL, times_ms + done);
-        at += took;
-        size_t took_values = took ? frame_decode_f64(open + at, size - at, HEAD_TAIL, values + done) : 0;
-        at += took_values;
-        if (!took_values)
+        const uint8_t *frames = open + at + BLOCK_HEAD_BYTES, *end = open + at + head_open_block_bytes(open + at);
+        size_t left = (size_t)(end - frames), times_size = 0, values_size = 0;
+        if (end > frames)
+            times_size = frame_decode_i64(frames, left, HEAD_TAIL, times_ms + done);
+        if (times_size)
+            values_size = frame_decode_f64(frames + times_size, left - times_size, HEAD_TAIL, values + done);
+        if (!values_size || times_size + values_size != left)
             return 0;
         for (uint32_t i = 0; i < HEAD_TAIL; i++)
-            times_ms[done + i] += first_ms;
-        done += HEAD_TAIL;
+            times_ms[done + i] += head_open_block_first_ms(open + at);
+        at += head_open_block_bytes(open + at);
     }
     return at == size ? n : 0;
 }

@@ -1,7 +1,7 @@
 /*
  * A head block in a checkpoint:
  *
- *     u8 version (1), then for each series that has anything, ascending:
+ *     u8 version (2), then for each series that has anything, ascending:
  *     u16 slot, i64 last_ms, i64 store_to_ms, u16 open_n, u16 open bytes, u8 tail_n,
  *     open bytes, tail times i64[tail_n], tail values f64[tail_n]
  *
@@ -12,7 +12,7 @@
 #include "ingest/head_internal.h"
 #include "kernels/frame.h"
 
-enum { CHECKPOINT_VERSION = 1 };
+enum { CHECKPOINT_VERSION = 2 };
 
 bool head_block_touched(const struct head *h, uint32_t block)
 {

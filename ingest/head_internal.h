@@ -2,6 +2,7 @@
 #ifndef INGEST_HEAD_INTERNAL_H
 #define INGEST_HEAD_INTERNAL_H
 
+#include "base/bytes.h"
 #include "ingest/head.h"
 
 enum { HEAD_BLOCK_MAX = 512 };
@@ -14,7 +15,15 @@ struct head_block {
 struct head_block *head_block_at(struct head *h, uint32_t block);
 void head_series_clear(struct head_series *s);
 struct head_chunk *head_chunk_make(const struct head *h, const int64_t *times_ms, const double *values, uint32_t n);
-size_t head_open_block_size(const uint8_t *block, size_t size);
+/* A block of the open chunk tells its size and its first time, so that blocks can be stepped over. */
+static inline size_t head_open_block_bytes(const uint8_t *block)
+{
+    return block[0];
+}
+static inline int64_t head_open_block_first_ms(const uint8_t *block)
+{
+    return load_i64(block + 1);
+}
 uint32_t head_open_decode(const uint8_t *open, size_t size, uint32_t n, int64_t *times_ms, double *values);
 
 #endif

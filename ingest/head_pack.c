@@ -46,26 +46,23 @@ static void cut_chunks(struct cut *cut, const struct head_series *s, int64_t sta
             cut_chunk(cut, c);
 }
 
-/*
- * Blocks of the open chunk that may hold samples of the span. Only a block's bytes tell its size, so those before the
- * span are stepped over one by one; most spans begin before the first.
- */
+/* Blocks of the open chunk that may hold samples of the span. Most spans begin before the first. */
 static void cut_open(struct cut *cut, const struct head_series *s, int64_t start_ms, int64_t end_ms)
 {
     uint32_t at = 0, first = 0, n = 0;
-    if (s->open_n && load_i64(s->open) > start_ms && s->last_ms <= end_ms) {
+    if (s->open_n && head_open_block_first_ms(s->open) > start_ms && s->last_ms <= end_ms) {
         at = s->open_size;
         n = s->open_n;
     }
     while (at < s->open_size) {
-        int64_t first_ms = load_i64(s->open + at);
+        int64_t first_ms = head_open_block_first_ms(s->open + at);
         if (first_ms > end_ms)
             break;
         if (first_ms <= start_ms) { /* the blocks before this one end before the span */
             first = at;
             n = 0;
         }
-        at += head_open_block_size(s->open + at, s->open_size - at);
+        at += head_open_block_bytes(s->open + at);
         n += HEAD_TAIL;
     }
     cut->open = n ? s->open + first : NULL;
@@ -93,7 +90,7 @@ static void cut_all(struct cut *cut, const struct head_series *s, int64_t start_
     if (cut->tail_first > 0) /* all else is older */
         return;
     cut_open(cut, s, start_ms, end_ms);
-    if (s->open_n == 0 || load_i64(s->open) > start_ms)
+    if (s->open_n == 0 || head_open_block_first_ms(s->open) > start_ms)
         cut_chunks(cut, s, start_ms, end_ms);
 }
 
@@ -106,9 +103,9 @@ static int64_t cut_newest(struct cut *cut, const struct head_series *s, int64_t 
         cut->tail_n = 1;
         return s->tail_times_ms[tail_n - 1];
     }
-    if (s->open_n && load_i64(s->open) <= end_ms) {
+    if (s->open_n && head_open_block_first_ms(s->open) <= end_ms) {
         cut_open(cut, s, end_ms, end_ms);
-        return load_i64(cut->open);
+        return head_open_block_first_ms(cut->open);
     }
     const struct head_chunk *newest = NULL;
     for (const struct head_chunk *c = s->chunks; c && c->first_ms <= end_ms; c = c->next)

@@ -26,9 +26,6 @@ size_t frame_encode_i64(uint8_t *dst, size_t cap, const int64_t *v, uint32_t n, 
 /* Returns the bytes the frame took (<= size), or 0 if malformed; out[n..n+FRAME_SLACK) may be overwritten. */
 size_t frame_decode_f64(const uint8_t *src, size_t size, uint32_t n, double *out);
 size_t frame_decode_i64(const uint8_t *src, size_t size, uint32_t n, int64_t *out);
-/* What decoding would return, from the frame's head alone: positions inside are not checked. For stepping over it. */
-size_t frame_size_i64(const uint8_t *src, size_t size, uint32_t n);
-size_t frame_size_f64(const uint8_t *src, size_t size, uint32_t n);
 /* As frame_decode_f64, but only the first want_n <= n values, and only they are checked: sorted panes read from their
  * front. Negating every double (its sign bit alone) before encoding and after is lossless. */
 size_t frame_decode_head_f64(const uint8_t *src, size_t size, uint32_t n, uint32_t want_n, double *out);

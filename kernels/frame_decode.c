@@ -211,20 +211,3 @@ size_t frame_decode_f64(const uint8_t *src, size_t size, uint32_t n, double *out
 {
     return frame_decode_head_f64(src, size, n, n, out);
 }
-
-static size_t frame_size(const uint8_t *src, size_t size, uint32_t n, bool integers)
-{
-    struct frame_head head;
-    const uint8_t *p = read_head(src, src + size, n, integers, &head);
-    return p ? (size_t)(p - src) + rest_bytes(&head, n) : 0;
-}
-
-size_t frame_size_i64(const uint8_t *src, size_t size, uint32_t n)
-{
-    return frame_size(src, size, n, true);
-}
-
-size_t frame_size_f64(const uint8_t *src, size_t size, uint32_t n)
-{
-    return frame_size(src, size, n, false);
-}
