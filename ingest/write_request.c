@@ -85,7 +85,7 @@ static inline bool read_field(struct byte_reader *r, struct field *f)
 static struct byte_reader reader_over(struct str s)
 {
     const uint8_t *p = (const uint8_t *)s.p;
-    return (struct byte_reader){p, p + s.n, false};
+    return (struct byte_reader){p, s.n ? p + s.n : p, false};
 }
 
 /* A known field with another wire type than its own is damage, not an unknown field. */
