@@ -251,7 +251,7 @@ void strbuf_add_json_string(struct strbuf *b, struct str s)
 {
     static const char letters[' '] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
     strbuf_reserve(b, s.n + 2);
-    strbuf_add_char(b, '"');
+    b->p[b->n++] = '"';
     for (size_t i = 0; i < s.n;) {
         size_t plain = json_plain(s.p + i, s.n - i);
         strbuf_add(b, s.p + i, plain);

@@ -26,7 +26,9 @@ struct pane_reader {
     struct state_ref *refs; /* [windows_n]: held refs in a row, for estimate */
     void *scratch;
     size_t scratch_cap;
-    struct vec_series *out; /* [series_n] */
+    uint64_t scratch_samples; /* most that scratch serves ... */
+    uint32_t scratch_states;  /* ... over so many states */
+    struct vec_series *out;   /* [series_n] */
     struct pane_counts *counts;
 };
 
@@ -137,9 +139,12 @@ static void scratch_reserve(struct pane_reader *r, uint32_t held_n)
     uint64_t n = 0;
     for (uint32_t i = 0; i < held_n; i++)
         n += r->shard.family->count(r->refs[i].bytes, r->refs[i].size);
-    size_t need = r->shard.family->scratch_bound(&r->shard.view->params, n, held_n);
-    if (need > r->scratch_cap)
-        r->scratch = mem_grow(r->scratch, &r->scratch_cap, need, 1);
+    if (n <= r->scratch_samples && held_n <= r->scratch_states)
+        return;
+    r->scratch_samples = n > r->scratch_samples ? n : r->scratch_samples;
+    r->scratch_states = held_n > r->scratch_states ? held_n : r->scratch_states;
+    size_t need = r->shard.family->scratch_bound(&r->shard.view->params, r->scratch_samples, r->scratch_states);
+    r->scratch = mem_grow(r->scratch, &r->scratch_cap, need, 1);
 }
 
 /* One number per evaluation time; the run of refs slides with the window. */

@@ -117,8 +117,9 @@ uint64_t qdecimal_count(const uint8_t *bytes, size_t size)
         return bits_get_varint(bytes + 1, bytes + size, &n) && n >= 2 && n <= QDECIMAL_MAX_N ? n : 0;
     /* Each sample's varint has one last byte: those below 128, eight at a time. */
     size_t i = 1;
+    const uint64_t ones = UINT64_C(0x0101010101010101);
     for (; i + 8 <= size; i += 8)
-        n += (uint64_t)__builtin_popcountll(~bits_load_u64(bytes + i) & UINT64_C(0x8080808080808080));
+        n += ((~bits_load_u64(bytes + i) >> 7 & ones) * ones) >> 56;
     for (; i < size; i++)
         n += bytes[i] < 128;
     return n <= TINY_MAX_N ? n : 0;

@@ -123,8 +123,9 @@ struct str pane_block_state(const struct pane_block *b, uint32_t slot)
 {
     if (slot >= PANE_SLOTS || !(b->present[slot / 64] >> (slot % 64) & 1))
         return (struct str){0};
-    uint64_t below = b->present[slot / 64] & ((UINT64_C(1) << (slot % 64)) - 1);
-    uint32_t at = b->rank[slot / 64] + (uint32_t)__builtin_popcountll(below);
+    uint64_t all = (UINT64_C(1) << (slot % 64)) - 1, below = b->present[slot / 64] & all;
+    /* Most words are full up to the slot, and counting bits is a call where no instruction may be assumed. */
+    uint32_t at = b->rank[slot / 64] + (below == all ? slot % 64 : (uint32_t)__builtin_popcountll(below));
     if (!b->offsets)
         return (struct str){(const char *)b->states + (size_t)at * b->fixed_size, b->fixed_size};
     uint32_t from = load_u32(b->offsets + 4 * at), to = load_u32(b->offsets + 4 * (at + 1));
