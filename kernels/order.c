@@ -4,6 +4,8 @@
  */
 #include "kernels/order.h"
 
+#include "kernels/ops.h"
+
 enum { RUN = 8 };
 
 static inline void exchange(uint64_t *a, uint64_t *b)
@@ -71,7 +73,13 @@ void order_merge(uint64_t *dst, const uint64_t *a, size_t a_n, const uint64_t *b
         memcpy(dst, b, (size_t)(b_end - b) * sizeof *dst);
 }
 
-void order_sort(uint64_t *v, size_t n, uint64_t *tmp)
+void order_keys_scalar(uint64_t *keys, const uint8_t *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        keys[i] = order_key_at(values + i * 8);
+}
+
+void order_sort_scalar(uint64_t *v, size_t n, uint64_t *tmp)
 {
     size_t full = n / RUN * RUN;
     for (size_t i = 0; i < full; i += RUN)
@@ -119,13 +127,13 @@ static struct parts partition(uint64_t *v, size_t lo, size_t hi, uint64_t pivot,
     return p;
 }
 
-void order_select(uint64_t *v, size_t n, size_t at, uint64_t *tmp)
+void order_select_scalar(uint64_t *v, size_t n, size_t at, uint64_t *tmp)
 {
     enum { FEW = 24, ROUNDS = 16 };
     size_t lo = 0, hi = n;
     for (int round = 0; hi - lo > FEW; round++) {
         if (round == ROUNDS) { /* the pivots were bad ones */
-            order_sort(v + lo, hi - lo, tmp);
+            order_sort_scalar(v + lo, hi - lo, tmp);
             lo = hi;
             break;
         }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "kernels/bits.h"
+#include "kernels/ops.h"
 
 #define ORDER_NAN UINT64_MAX /* the key of NaN */
 
@@ -50,12 +51,24 @@ static inline void order_widen(double *min, double *max, double v)
         *max = v;
 }
 
+/* keys[i] = order_key of the double at values + 8 i, any alignment; keys must not overlap them. */
+static inline void order_keys(uint64_t *keys, const void *values, size_t n)
+{
+    order_ops.keys(keys, values, n);
+}
+
 /* Sorts v[0..n) upwards; tmp has room for n. The result is in v. */
-void order_sort(uint64_t *v, size_t n, uint64_t *tmp);
+static inline void order_sort(uint64_t *v, size_t n, uint64_t *tmp)
+{
+    order_ops.sort(v, n, tmp);
+}
 
 /* Reorders v[0..n) so that v[at], at < n, is what sorting would put there, and v[at + 1] too if there is one: for one
  * quantile of many samples. tmp has room for n. */
-void order_select(uint64_t *v, size_t n, size_t at, uint64_t *tmp);
+static inline void order_select(uint64_t *v, size_t n, size_t at, uint64_t *tmp)
+{
+    order_ops.select(v, n, at, tmp);
+}
 
 /* Merges sorted a[0..a_n) and b[0..b_n) into dst, which overlaps neither. */
 void order_merge(uint64_t *dst, const uint64_t *a, size_t a_n, const uint64_t *b, size_t b_n);

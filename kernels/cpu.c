@@ -1,0 +1,98 @@
+#include "kernels/cpu.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "kernels/ops.h"
+
+struct order_ops order_ops = {order_keys_scalar, order_sort_scalar, order_select_scalar};
+
+static enum cpu_level most = CPU_SCALAR, used = CPU_SCALAR;
+
+#if defined(__x86_64__)
+
+/* Bits of leaf 7 (Intel SDM, volume 2, CPUID). */
+enum { EBX_AVX2 = 1 << 5, EBX_BMI2 = 1 << 8, ECX_VBMI = 1 << 1 };
+#define EBX_AVX512 (1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31) /* F, DQ, CD, BW, VL */
+/* Register state the operating system saves, XCR0: SSE and AVX; opmask and the zmm registers' parts. */
+enum { XCR0_AVX = 0x06, XCR0_AVX512 = 0xe6 };
+
+static uint64_t saved_state(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+}
+
+static enum cpu_level detect(void)
+{
+    const unsigned osxsave_avx_fma = 1u << 27 | 1u << 28 | 1u << 12;
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & osxsave_avx_fma) != osxsave_avx_fma)
+        return CPU_SCALAR;
+    uint64_t saved = saved_state();
+    if ((saved & XCR0_AVX) != XCR0_AVX || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & EBX_AVX2) ||
+        !(b & EBX_BMI2))
+        return CPU_SCALAR;
+    bool wide = (saved & XCR0_AVX512) == XCR0_AVX512 && (b & EBX_AVX512) == EBX_AVX512 && c & ECX_VBMI;
+    return wide ? CPU_AVX512 : CPU_AVX2;
+}
+
+static void put_variants(enum cpu_level level)
+{
+    if (level == CPU_AVX512)
+        order_ops_avx512(&order_ops);
+}
+
+#else
+
+static enum cpu_level detect(void)
+{
+    return CPU_SCALAR;
+}
+
+static void put_variants(enum cpu_level level)
+{
+}
+
+#endif
+
+const char *cpu_level_name(enum cpu_level level)
+{
+    return level == CPU_AVX512 ? "avx512" : level == CPU_AVX2 ? "avx2" : "scalar";
+}
+
+enum cpu_level cpu_most(void)
+{
+    return most;
+}
+
+enum cpu_level cpu_level(void)
+{
+    return used;
+}
+
+enum cpu_level cpu_force(enum cpu_level level)
+{
+    used = level < most ? level : most;
+    order_ops = (struct order_ops){order_keys_scalar, order_sort_scalar, order_select_scalar};
+    put_variants(used);
+    return used;
+}
+
+__attribute__((constructor)) static void cpu_start(void)
+{
+    const char *mask = getenv("MULLION_CPU");
+    most = detect();
+    enum cpu_level level = most;
+    for (enum cpu_level l = CPU_SCALAR; mask && l <= CPU_AVX512; l++)
+        if (strcmp(mask, cpu_level_name(l)) == 0)
+            level = l;
+    cpu_force(level);
+}

@@ -1,0 +1,13 @@
+/* Loops over arrays of vectors that must stay in registers: unrolled whole, whatever the optimizer's limits. Inside
+ * kernels/_avx2.c and _avx512.c files only. */
+#ifndef KERNELS_UNROLL_H
+#define KERNELS_UNROLL_H
+
+#ifdef __clang__
+#define UNROLL_16 _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL_16 _Pragma("GCC unroll 16")
+#endif
+#define UNROLL_INLINE static inline __attribute__((always_inline))
+
+#endif
