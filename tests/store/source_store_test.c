@@ -79,7 +79,7 @@ static struct source_result snapshot(int64_t start_ms, int64_t end_ms, const uin
     ck_assert(r.series[0].id == 0 && r.series[1].id == 2 && r.series[1].metric == 0 && r.series[1].ordinal == 1);
     ck_assert(str_eq(labels_get(&r.series[1].labels, STR("job")), STR("c")));
     ck_assert_int_eq(r.series[0].store_to_ms, INT64_MAX);
-    ck_assert_uint_eq(r.series[0].n, 0);
+    ck_assert_uint_eq(r.series[0].packed_n, 0);
     ck_assert_int_eq(r.watermark_ms, 300000);
     return r;
 }
