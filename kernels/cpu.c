@@ -11,7 +11,9 @@
 
 #include "kernels/ops.h"
 
-struct order_ops order_ops = {order_keys_scalar, order_sort_scalar, order_select_scalar};
+static const struct order_ops order_scalar = {order_keys_scalar, order_sort_scalar, order_select_scalar,
+                                              order_between_scalar};
+struct order_ops order_ops = {order_keys_scalar, order_sort_scalar, order_select_scalar, order_between_scalar};
 
 static enum cpu_level most = CPU_SCALAR, used = CPU_SCALAR;
 
@@ -81,7 +83,7 @@ enum cpu_level cpu_level(void)
 enum cpu_level cpu_force(enum cpu_level level)
 {
     used = level < most ? level : most;
-    order_ops = (struct order_ops){order_keys_scalar, order_sort_scalar, order_select_scalar};
+    order_ops = order_scalar;
     put_variants(used);
     return used;
 }

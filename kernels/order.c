@@ -162,6 +162,20 @@ void order_select_scalar(uint64_t *v, size_t n, size_t at, uint64_t *tmp)
     v[least] = swap;
 }
 
+size_t order_between_scalar(uint64_t *out, const uint8_t *values, size_t n, uint64_t low, uint64_t high,
+                            size_t *ret_below)
+{
+    size_t kept = 0, below = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = order_key_at(values + i * 8);
+        out[kept] = key; /* no branch: which are kept is unforeseeable */
+        kept += key >= low && key <= high;
+        below += key < low;
+    }
+    *ret_below = below;
+    return kept;
+}
+
 void order_merge_runs(uint64_t *v, uint64_t *ends, uint32_t k, uint64_t *tmp)
 {
     uint64_t n = k > 0 ? ends[k - 1] : 0, *from = v, *to = tmp;

@@ -334,21 +334,42 @@ static void select_at(uint64_t *v, size_t n, size_t at, uint64_t *tmp)
         bring_next(v, n, at);
 }
 
+/* order_key of each lane. */
+static inline __m512i key_of(__m512i b)
+{
+    /* ones below the sign for positive values */
+    __m512i flip = _mm512_srli_epi64(_mm512_srai_epi64(_mm512_xor_si512(b, _mm512_set1_epi64(-1)), 63), 1);
+    __mmask8 nan =
+        _mm512_cmpgt_epu64_mask(_mm512_slli_epi64(b, 1), _mm512_set1_epi64((int64_t)UINT64_C(0xffe0000000000000)));
+    return _mm512_mask_blend_epi64(nan, _mm512_xor_si512(b, flip), _mm512_set1_epi64(-1));
+}
+
 static void keys(uint64_t *keys, const uint8_t *values, size_t n)
 {
-    const __m512i inf = _mm512_set1_epi64((int64_t)UINT64_C(0xffe0000000000000));
     for (size_t i = 0; i < n; i += LANES) {
         __mmask8 lanes = lanes_left(n - i);
-        __m512i b = _mm512_maskz_loadu_epi64(lanes, values + i * 8);
-        /* ones below the sign for positive values */
-        __m512i flip = _mm512_srli_epi64(_mm512_srai_epi64(_mm512_andnot_si512(b, _mm512_set1_epi64(-1)), 63), 1);
-        __mmask8 nan = _mm512_cmpgt_epu64_mask(_mm512_slli_epi64(b, 1), inf);
-        _mm512_mask_storeu_epi64(keys + i, lanes,
-                                 _mm512_mask_blend_epi64(nan, _mm512_xor_si512(b, flip), _mm512_set1_epi64(-1)));
+        _mm512_mask_storeu_epi64(keys + i, lanes, key_of(_mm512_maskz_loadu_epi64(lanes, values + i * 8)));
     }
+}
+
+static size_t between(uint64_t *out, const uint8_t *values, size_t n, uint64_t low, uint64_t high, size_t *ret_below)
+{
+    const __m512i l = _mm512_set1_epi64((int64_t)low), h = _mm512_set1_epi64((int64_t)high);
+    size_t kept = 0, below = 0;
+    for (size_t i = 0; i < n; i += LANES) {
+        __mmask8 lanes = lanes_left(n - i);
+        __m512i key = key_of(_mm512_maskz_loadu_epi64(lanes, values + i * 8));
+        __mmask8 less = _mm512_mask_cmplt_epu64_mask(lanes, key, l);
+        __mmask8 in = _mm512_mask_cmple_epu64_mask((__mmask8)(lanes & ~less), key, h);
+        _mm512_storeu_si512(out + kept, _mm512_maskz_compress_epi64(in, key));
+        kept += (size_t)__builtin_popcount(in);
+        below += (size_t)__builtin_popcount(less);
+    }
+    *ret_below = below;
+    return kept;
 }
 
 void order_ops_avx512(struct order_ops *ops)
 {
-    *ops = (struct order_ops){.keys = keys, .sort = sort, .select = select_at};
+    *ops = (struct order_ops){.keys = keys, .sort = sort, .select = select_at, .between = between};
 }

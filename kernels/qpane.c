@@ -109,6 +109,13 @@ static bool frames_read(const uint8_t *bytes, size_t size, uint64_t n, double *o
     return p == end;
 }
 
+/* The first `head` samples of a pane of one frame. */
+static bool frame_read_head(const uint8_t *bytes, size_t size, uint64_t n, uint64_t head, double *out)
+{
+    const uint8_t *end = bytes + size, *p = bits_get_varint(bytes + 1, end, &n);
+    return p && frame_decode_head_f64(p, (size_t)(end - p), (uint32_t)n, (uint32_t)head, out) > 0;
+}
+
 /* Opens a pane of n samples, of which at least the first `head` are read. */
 static uint64_t open_counted(const uint8_t *bytes, size_t size, uint64_t n, uint64_t head, double *out,
                              struct select_run *ret)
@@ -120,11 +127,13 @@ static uint64_t open_counted(const uint8_t *bytes, size_t size, uint64_t n, uint
     if (form == QPANE_DOUBLES)
         return n;
     ret->bytes = (const uint8_t *)out;
-    if (form == QPANE_FRAME)
-        return frames_read(bytes, size, n, out) ? n : 0;
     head = head < n ? head : n;
+    if (form == QPANE_FRAME && (head == n || n > FRAME_MAX_N))
+        return frames_read(bytes, size, n, out) ? n : 0;
     ret->n = (uint32_t)head;
     ret->unread = (uint32_t)(n - head);
+    if (form == QPANE_FRAME)
+        return frame_read_head(bytes, size, n, head, out) ? n : 0;
     return qdecimal_read(bytes, size, n, head, out) ? n : 0;
 }
 

@@ -8,6 +8,9 @@
 enum {
     FINISH_MAX = 40, /* candidates that are sorted at once */
     FEW = 12,        /* greatest samples that are kept sorted by insertion */
+    HEADS_MAX = 768, /* keys of run heads or windows that are copied and selected from */
+    SAMPLES = 200,   /* keys that windows are chosen by, about */
+    SAMPLES_MAX = 512,
     PIVOTS = 9,      /* runs asked for a pivot */
     FAST_ROUNDS = 24 /* after so many, pivots come from the heaviest window's middle */
 };
@@ -34,18 +37,17 @@ uint64_t select_total(const struct select_run *runs, uint32_t runs_n)
     return total;
 }
 
-/* First index in [lo, hi) whose key is >= key (or > key, if after), else hi. */
-static uint32_t bound(const struct select_run *r, uint32_t lo, uint32_t hi, uint64_t key, bool after)
+/* First index in [lo, hi) whose key is >= key (or > key, if after), else hi. Without branches on the keys, so that the
+ * searches of several runs overlap. */
+static inline uint32_t bound(const struct select_run *r, uint32_t lo, uint32_t hi, uint64_t key, bool after)
 {
     uint32_t n = hi - lo;
-    while (n > 0) {
-        uint32_t half = n / 2;
-        uint64_t x = key_at(r, lo + half);
-        bool right = after ? x <= key : x < key;
-        lo = right ? lo + half + 1 : lo;
-        n = right ? n - half - 1 : half;
-    }
-    return lo;
+    if (after && key == UINT64_MAX)
+        return hi;
+    key += after;
+    for (; n > 1; n -= n / 2)
+        lo += n / 2 & (0 - (uint32_t)(key_at(r, lo + n / 2 - 1) < key));
+    return lo + (n == 1 && key_at(r, lo) < key);
 }
 
 /* Restores the heap below i; the run with the smallest key at its lo is the root. Exhausted runs have left already. */
@@ -264,16 +266,117 @@ static bool all_weigh_one(const struct select_run *runs, uint32_t runs_n)
     return any == 1;
 }
 
+/*
+ * The pair at `place` of runs that weigh 1, from the first `depth` samples of each. false if that is too few to tell:
+ * every sample left out must lie behind the pair.
+ */
+static bool heads(const struct select_run *runs, uint32_t runs_n, uint64_t place, uint32_t depth, struct pair *ret)
+{
+    uint64_t keys[HEADS_MAX], tmp[HEADS_MAX];
+    uint32_t n = 0;
+    bool rest = false;
+    for (uint32_t i = 0; i < runs_n; i++) {
+        uint32_t some = runs[i].n < depth ? runs[i].n : depth;
+        if (some > HEADS_MAX - n)
+            return false;
+        order_keys(keys + n, runs[i].bytes, some);
+        n += some;
+        rest |= some < runs[i].n || runs[i].unread > 0;
+    }
+    if (n <= place + rest)
+        return false;
+    order_select(keys, n, place, tmp);
+    ret->first = keys[place];
+    ret->second = n > place + 1 ? keys[place + 1] : keys[place];
+    for (uint32_t i = 0; i < runs_n; i++) {
+        uint32_t some = runs[i].n < depth ? runs[i].n : depth;
+        if ((some < runs[i].n || runs[i].unread > 0) && (some == 0 || key_at(&runs[i], some - 1) < ret->second))
+            return false;
+    }
+    return true;
+}
+
+/* Where the i-th run's first sampled key lies: spread evenly over a step, since runs of one series look alike. */
+static inline uint32_t sample_start(uint32_t i, uint32_t step)
+{
+    return (uint32_t)((uint64_t)(uint32_t)(i * 0x9e3779b9u) * step >> 32);
+}
+
+/* Where in a run keys of [low, high] may lie, by its m keys at start, start + step, ... */
+static void bracket(struct select_run *r, const uint64_t *keys, uint32_t m, uint32_t start, uint32_t step, uint64_t low,
+                    uint64_t high)
+{
+    uint32_t below = 0, upto = 0;
+    for (uint32_t i = 0; i < m; i++) {
+        below += keys[i] < low;
+        upto += keys[i] <= high;
+    }
+    r->lo = below == 0 ? 0 : start + (below - 1) * step + 1;
+    r->hi = upto == m ? r->n : start + upto * step;
+    for (uint32_t i = r->lo; i < r->hi; i += 8) /* all runs' lines at once, before the first is needed */
+        __builtin_prefetch(r->bytes + (size_t)i * 8);
+}
+
+/*
+ * The pair at `place` of runs that weigh 1: every step-th key of each run, sorted, says between which two keys the
+ * answer lies with near certainty; what lies between them is copied and selected from. false if they miss it or too
+ * much lies there.
+ */
+static bool windows(struct select_run *runs, uint32_t runs_n, uint64_t total, uint64_t place, struct pair *ret)
+{
+    uint64_t sample[SAMPLES_MAX], keys[HEADS_MAX + ORDER_SLACK], tmp[HEADS_MAX];
+    uint32_t n = 0, step = (uint32_t)(total / SAMPLES) + 1;
+    for (uint32_t i = 0; i < runs_n; i++)
+        for (uint64_t at = sample_start(i, step); at < runs[i].n; at += step) {
+            if (n == SAMPLES_MAX)
+                return false;
+            sample[n++] = key_at(&runs[i], (uint32_t)at);
+        }
+    if (n == 0)
+        return false;
+    memcpy(keys, sample, n * sizeof *keys);
+    order_sort(keys, n, tmp);
+    /* A key's place is known to the root of runs_n / 12 steps: each run's share errs uniformly by a step at most. */
+    uint32_t middle = (uint32_t)(place / step), margin = 2 + (uint32_t)(2 * sqrt(runs_n / 12.0));
+    uint64_t low = middle > margin ? keys[middle - margin] : 0;
+    uint64_t high = middle + margin < n ? keys[middle + margin] : UINT64_MAX, before = 0;
+    for (uint32_t i = 0, first = 0; i < runs_n; i++) {
+        uint32_t start = sample_start(i, step), m = runs[i].n > start ? (runs[i].n - start - 1) / step + 1 : 0;
+        bracket(&runs[i], sample + first, m, start, step, low, high);
+        first += m;
+    }
+    uint32_t held = 0;
+    for (uint32_t i = 0; i < runs_n; i++) {
+        size_t below;
+        uint32_t some = runs[i].hi - runs[i].lo;
+        if (some > HEADS_MAX - held)
+            return false;
+        held +=
+            (uint32_t)order_ops.between(keys + held, runs[i].bytes + (size_t)runs[i].lo * 8, some, low, high, &below);
+        before += runs[i].lo + below;
+    }
+    bool last = before + held == total;
+    if (place < before || place + 1 - last >= before + held)
+        return false;
+    place -= before;
+    order_select(keys, held, place, tmp);
+    ret->first = keys[place];
+    ret->second = held > place + 1 ? keys[place + 1] : keys[place];
+    return true;
+}
+
 bool select_top(struct select_run *runs, uint32_t runs_n, uint64_t low_place, double *ret_low, double *ret_high)
 {
     struct pair p; /* the upper neighbour comes first from the top */
     uint64_t place = low_place == 0 ? 0 : low_place - 1;
-    if (place + 2 <= FEW && all_weigh_one(runs, runs_n) && few(runs, runs_n, (uint32_t)place, &p)) {
-        *ret_high = order_value(p.first);
-        *ret_low = order_value(low_place == 0 ? p.first : p.second);
-        return true;
+    bool one = all_weigh_one(runs, runs_n), found = false;
+    if (one && place + 2 <= FEW)
+        found = few(runs, runs_n, (uint32_t)place, &p);
+    else if (one && place < HEADS_MAX) {
+        uint32_t depth = (uint32_t)(2 * place / runs_n + 4);
+        found = heads(runs, runs_n, place, depth, &p) || heads(runs, runs_n, place, 3 * depth, &p);
     }
-    if (!walk(runs, runs_n, place, &p))
+    if (!found && !walk(runs, runs_n, place, &p))
         return false;
     *ret_high = order_value(p.first);
     *ret_low = order_value(low_place == 0 ? p.first : p.second);
@@ -289,7 +392,10 @@ void select_pair(struct select_run *runs, uint32_t runs_n, uint64_t total, uint6
     bool near_top = (double)low_place * ((double)items / (double)total) <= SELECT_TOP_MAX && low_place < total / 4;
     if (near_top && select_top(runs, runs_n, low_place, ret_low, ret_high))
         return;
-    struct pair p = narrow(runs, runs_n, total, low_place == 0 ? 0 : low_place - 1);
+    struct pair p;
+    uint64_t place = low_place == 0 ? 0 : low_place - 1;
+    if (items < SAMPLES || items != total || !windows(runs, runs_n, total, place, &p))
+        p = narrow(runs, runs_n, total, place);
     *ret_high = order_value(p.first);
     *ret_low = order_value(low_place == 0 ? p.first : p.second);
 }

@@ -7,6 +7,7 @@
 
 #include "bench/kernels/bench.h"
 #include "kernels/order.h"
+#include "kernels/select.h"
 #include "kernels/sketch.h"
 
 /* --- sorting --- */
@@ -94,6 +95,48 @@ static struct panes *make_panes(enum family family, struct sketch_params params,
     return p;
 }
 
+/* --- selection alone, over sorted doubles --- */
+
+struct runs {
+    double *samples;
+    struct select_run *runs;
+    uint32_t n, k, series;
+    double q;
+};
+
+static void select_quantile(void *state)
+{
+    struct runs *r = state;
+    uint64_t total = (uint64_t)r->n * r->k;
+    struct select_place at = select_interpolated(r->q, total);
+    for (uint32_t i = 0; i < r->series; i++) {
+        for (uint32_t j = 0; j < r->k; j++)
+            r->runs[j] = (struct select_run){
+                .bytes = (const uint8_t *)(r->samples + ((size_t)i * r->k + j) * r->n), .weight = 1, .n = r->n};
+        double low, high;
+        select_pair(r->runs, r->k, total, at.rank, &low, &high);
+        bench_sink = low + high;
+    }
+}
+
+static void add_selection(struct bench *b, const char *name, uint32_t k, uint32_t n, double q, double target)
+{
+    struct runs *r = bench_room(sizeof *r);
+    *r = (struct runs){.n = n, .k = k, .series = 100, .q = q};
+    size_t all = (size_t)k * r->series * n;
+    r->samples = bench_room(all * 8);
+    r->runs = bench_room(k * sizeof *r->runs);
+    uint64_t *keys = bench_room(n * 8), *tmp = bench_room(n * 8);
+    for (size_t at = 0; at < all; at += n) {
+        for (uint32_t i = 0; i < n; i++)
+            keys[i] = order_key(exp(3 + bench_normal()));
+        order_sort(keys, n, tmp);
+        for (uint32_t i = 0; i < n; i++)
+            r->samples[at + i] = order_value(keys[i]);
+    }
+    bench_add(b, (struct bench_job){name, "us", target, r->series, select_quantile, r, 1});
+}
+
 static double full_mantissa(void)
 {
     return exp(3 + bench_normal());
@@ -134,16 +177,20 @@ void quantile_jobs(struct bench *b)
     add_build(b, "KLL build n = 1000, k = 200", FAMILY_KLL, 1000, 8, full_mantissa);
     add_build(b, "KLL build n = 12000, k = 200", FAMILY_KLL, 12000, 8, full_mantissa);
     const struct sketch_params none = {0}, k200 = {.k = 200};
+    add_selection(b, "selection, 0.5 of 30 x 200 sorted doubles", 30, 200, 0.5, 6);
+    add_selection(b, "selection, 0.9 of 30 x 200 sorted doubles", 30, 200, 0.9, 6);
+    add_selection(b, "selection, 0.99 of 30 x 200 sorted doubles", 30, 200, 0.99, 1.8);
+    add_selection(b, "selection, 0.99 of 60 x 20 sorted doubles", 60, 20, 0.99, 2.5);
     const struct panes *plain = make_panes(FAMILY_VALUES, none, 30, 200, 100, full_mantissa);
-    add_reading(b, plain, "quantile 0.5 of 30 x 200 doubles", 0.5, 6);
-    add_reading(b, plain, "quantile 0.9 of 30 x 200 doubles", 0.9, 6);
-    add_reading(b, plain, "quantile 0.99 of 30 x 200 doubles", 0.99, 1.8);
+    add_reading(b, plain, "quantile 0.5 of 30 x 200 frames", 0.5, 6);
+    add_reading(b, plain, "quantile 0.9 of 30 x 200 frames", 0.9, 6);
+    add_reading(b, plain, "quantile 0.99 of 30 x 200 frames", 0.99, 1.8);
     const struct panes *packed = make_panes(FAMILY_VALUES, none, 30, 200, 100, bench_latency);
     add_reading(b, packed, "quantile 0.5 of 30 x 200 packed", 0.5, 6);
     add_reading(b, packed, "quantile 0.99 of 30 x 200 packed", 0.99, 1.8);
     const struct panes *small = make_panes(FAMILY_VALUES, none, 60, 20, 100, full_mantissa);
-    add_reading(b, small, "quantile 0.5 of 60 x 20 doubles", 0.5, 0);
-    add_reading(b, small, "quantile 0.99 of 60 x 20 doubles", 0.99, 2.5);
+    add_reading(b, small, "quantile 0.5 of 60 x 20 frames", 0.5, 0);
+    add_reading(b, small, "quantile 0.99 of 60 x 20 frames", 0.99, 2.5);
     const struct panes *small_packed = make_panes(FAMILY_VALUES, none, 60, 20, 100, bench_latency);
     add_reading(b, small_packed, "quantile 0.99 of 60 x 20 packed", 0.99, 2.5);
     const struct panes *kll = make_panes(FAMILY_KLL, k200, 5, 12000, 20, full_mantissa);
