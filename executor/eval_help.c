@@ -168,12 +168,13 @@ void absent_labels(struct eval *ev, const struct expr *arg, struct labels *ret)
 struct equal_labels {
     const struct vec_series *series;
     const struct labels *labels;
+    bool drop_name; /* labels that will lose their name are not those that keep it: (m > 5) or -m is two series */
 };
 
 static bool same_labels(const void *ctx, uint32_t i)
 {
     const struct equal_labels *c = ctx;
-    return labels_eq(&c->series[i].labels, c->labels);
+    return c->series[i].drop_name == c->drop_name && labels_eq(&c->series[i].labels, c->labels);
 }
 
 static uint64_t hash_of(const void *ctx, uint32_t i)
@@ -195,7 +196,6 @@ static int join_points(struct eval *ev, struct vec_series *into, const struct ve
         v[i] = value_absent(from->v[i]) ? into->v[i] : from->v[i];
     }
     into->v = v;
-    into->drop_name |= from->drop_name;
     return 0;
 }
 
@@ -206,7 +206,7 @@ int value_merge_duplicates(struct eval *ev, struct value *v, const struct times 
     uint32_t kept = 0;
     int code = 0;
     for (uint32_t i = 0; i < v->series_n && code == 0; i++) {
-        struct equal_labels c = {v->series, &v->series[i].labels};
+        struct equal_labels c = {v->series, &v->series[i].labels, v->series[i].drop_name};
         uint64_t hash = labels_hash(c.labels, map_seed());
         int64_t before = map_find(&index, hash, same_labels, &c);
         if (before < 0) {

@@ -231,8 +231,10 @@ END_TEST
 
 START_TEST(one_series_from_several)
 {
-    fixture_load(&f, "load 6m\n a 1 _\n b 3 4\n");
+    fixture_load(&f, "load 6m\n a 1 _\n b 3 4\n m{l=\"a\"} 1 9\n");
     expect_range(&f, "-a or -b", 0, 360, 360, "{} -1 -4");
+    /* Over the steps one half keeps its name and the other loses it. */
+    expect_range(&f, "(m > 5) or -m", 0, 360, 360, "m{l=\"a\"} _ 9\n{l=\"a\"} -1 _");
     expect_info(&f, "a </ 1", 0,
                 "PromQL info: incompatible sample types encountered for binary operator \"</\": float </ float (1:1)");
     expect(&f, "a </ 1", 0, "");
