@@ -13,7 +13,18 @@
 
 static const struct order_ops order_scalar = {order_keys_scalar, order_sort_scalar, order_select_scalar,
                                               order_between_scalar};
-struct order_ops order_ops = {order_keys_scalar, order_sort_scalar, order_select_scalar, order_between_scalar};
+struct order_ops order_ops;
+
+static const struct frame_ops frame_scalar = {.unpack = frame_unpack_scalar,
+                                              .add_up = frame_add_up_scalar,
+                                              .line = frame_line_scalar,
+                                              .to_doubles = frame_to_doubles_scalar,
+                                              .correct = frame_correct_scalar,
+                                              .decimal = frame_decimal_scalar,
+                                              .near_decimal = frame_near_decimal_scalar,
+                                              .rows = frame_rows_scalar,
+                                              .widths = frame_widths_scalar};
+struct frame_ops frame_ops;
 
 static enum cpu_level most = CPU_SCALAR, used = CPU_SCALAR;
 
@@ -48,8 +59,13 @@ static enum cpu_level detect(void)
 
 static void put_variants(enum cpu_level level)
 {
-    if (level == CPU_AVX512)
+    if (level >= CPU_AVX2) {
+        frame_ops_avx2(&frame_ops);
+    }
+    if (level >= CPU_AVX512) {
         order_ops_avx512(&order_ops);
+        frame_ops_avx512(&frame_ops);
+    }
 }
 
 #else
@@ -84,6 +100,7 @@ enum cpu_level cpu_force(enum cpu_level level)
 {
     used = level < most ? level : most;
     order_ops = order_scalar;
+    frame_ops = frame_scalar;
     put_variants(used);
     return used;
 }

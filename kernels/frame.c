@@ -66,7 +66,7 @@ uint8_t *frame_pack(uint8_t *dst, const uint64_t *v, unsigned n, unsigned w)
     return dst + (have > 0);
 }
 
-void frame_unpack(uint64_t *out, const uint8_t *src, unsigned n, unsigned w)
+void frame_unpack_scalar(uint64_t *out, const uint8_t *src, unsigned n, unsigned w)
 {
     if (w == 0) {
         memset(out, 0, (size_t)n * 8);

@@ -134,7 +134,7 @@ static const uint8_t *read_patches(const uint8_t *p, uint64_t *u, const struct f
     return p + frame_lane_bytes(k, plan->patch_w);
 }
 
-static void add_up(uint64_t *y, unsigned n, uint64_t start, uint64_t base)
+void frame_add_up_scalar(uint64_t *y, unsigned n, uint64_t start, uint64_t base)
 {
     for (unsigned i = 0; i < n; i++)
         y[i] = start += base + y[i];
@@ -147,17 +147,16 @@ static void undo_prediction(uint64_t *y, uint64_t *u, unsigned n, const struct f
     switch (plan->predictor) {
     case FRAME_DELTA:
         y[0] = first;
-        add_up(u, n, first, base);
+        frame_ops.add_up(u, n, first, base);
         break;
     case FRAME_SECOND:
-        add_up(u, n, step, base);
+        frame_ops.add_up(u, n, step, base);
         y[0] = first;
         y[1] = first + step;
-        add_up(u, n, y[1], 0);
+        frame_ops.add_up(u, n, y[1], 0);
         break;
     default:
-        for (unsigned i = 0; i < n; i++)
-            u[i] += base + i * step;
+        frame_ops.line(u, n, base, step);
     }
 }
 
@@ -188,12 +187,13 @@ size_t frame_decode_head_f64(const uint8_t *src, size_t size, uint32_t n, uint32
     struct frame_head head;
     const struct frame_map *map = &head.map;
     const uint8_t *p = want_n <= n ? read_head(src, src + size, n, false, &head) : NULL;
-    if (!p || !(p = read_integers(p, &head.plan, want_n, y)) || !frame_map_to_doubles(out, y, want_n, map))
+    if (!p || !(p = read_integers(p, &head.plan, want_n, y)) ||
+        !frame_ops.to_doubles(out, y, want_n, map->e, map->shift))
         return 0;
     if (map->correction_w) {
         frame_unpack(y, p, want_n, map->correction_w);
         p += frame_lane_bytes(n, map->correction_w);
-        frame_map_correct(out, y, want_n, map->correction_base);
+        frame_ops.correct(out, y, want_n, map->correction_base);
     }
     if (map->exceptions_n) {
         uint16_t position[FRAME_SPARSE_MAX];

@@ -98,7 +98,7 @@ static uint8_t *put_constant(uint8_t *p, const double *v, unsigned n, struct fra
 {
     struct frame_map map = {.e = 0};
     uint64_t y;
-    while (map.e <= FRAME_E_MAX && frame_map_decimal(&y, v, 1, map.e, 0))
+    while (map.e <= FRAME_E_MAX && frame_ops.decimal(&y, v, 1, map.e, 0))
         map.e++;
     if (map.e > FRAME_E_MAX) {
         map.e = FRAME_E_ORDERED;
@@ -127,16 +127,16 @@ static bool find_decimal(struct frame_map *map, const double *v, unsigned n, str
     double probe[PROBES];
     take_probes(probe, v, n, probes);
     for (unsigned e = 0; e <= FRAME_E_MAX; e++) {
-        if (frame_map_decimal(work->y, probe, probes, e, PROBE_MISFITS_MAX) > PROBE_MISFITS_MAX)
+        if (frame_ops.decimal(work->y, probe, probes, e, PROBE_MISFITS_MAX) > PROBE_MISFITS_MAX)
             continue;
-        unsigned misfits = frame_map_decimal(work->y, v, n, e, exceptions_max);
+        unsigned misfits = frame_ops.decimal(work->y, v, n, e, exceptions_max);
         if (misfits > exceptions_max)
             continue;
         *map = (struct frame_map){.e = e};
         if (misfits == 0)
             return true;
         if (e < FRAME_E_MAX) {
-            unsigned more = frame_map_decimal(work->ordered, v, n, e + 1, misfits);
+            unsigned more = frame_ops.decimal(work->ordered, v, n, e + 1, misfits);
             if (more < misfits && (misfits - more) * EXCEPTION_BITS > n * DIGIT_BITS)
                 continue;
         }
@@ -156,11 +156,11 @@ static bool find_near_decimal(struct frame_map *map, const double *v, unsigned n
     take_probes(probe, v, n, PROBES);
     unsigned e = 0;
     while (e <= NEAR_E_MAX &&
-           frame_map_near_decimal(work->y, work->correction, probe, PROBES, e, NEAR_MISFITS_MAX) > NEAR_MISFITS_MAX)
+           frame_ops.near_decimal(work->y, work->correction, probe, PROBES, e, NEAR_MISFITS_MAX) > NEAR_MISFITS_MAX)
         e++;
     if (e > NEAR_E_MAX)
         return false;
-    unsigned misfits = frame_map_near_decimal(work->y, work->correction, v, n, e, n / 16);
+    unsigned misfits = frame_ops.near_decimal(work->y, work->correction, v, n, e, n / 16);
     if (misfits > n / 16)
         return false;
     *map = (struct frame_map){.e = e};

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "kernels/frame.h"
+#include "kernels/ops.h"
 
 enum {
     FRAME_E_MAX = 14,         /* largest decimal scale, 10^14 */
@@ -78,18 +79,16 @@ static inline unsigned frame_position_bytes(unsigned n)
 /* frame.c: lanes of n values of w bits (0..57 or 64), little-endian. pack may write 8 bytes past what it returns; bits
  * above w are dropped. unpack reads exactly frame_lane_bytes(n, w) bytes. */
 uint8_t *frame_pack(uint8_t *dst, const uint64_t *v, unsigned n, unsigned w);
-void frame_unpack(uint64_t *out, const uint8_t *src, unsigned n, unsigned w);
+static inline void frame_unpack(uint64_t *out, const uint8_t *src, unsigned n, unsigned w)
+{
+    frame_ops.unpack(out, src, n, w);
+}
 
 /* frame_map.c: see there. */
-unsigned frame_map_decimal(uint64_t *y, const double *v, unsigned n, unsigned e, unsigned misfits_max);
-unsigned frame_map_near_decimal(uint64_t *y, int64_t *correction, const double *v, unsigned n, unsigned e,
-                                unsigned misfits_max);
 void frame_map_ordered(uint64_t *y, const double *v, unsigned n);
 unsigned frame_map_exceptions(uint16_t *position, uint64_t *y, int64_t *correction, const double *v, unsigned n,
                               unsigned e);
 unsigned frame_map_shift(uint64_t *y, unsigned n);
-bool frame_map_to_doubles(double *out, const uint64_t *y, unsigned n, const struct frame_map *map);
-void frame_map_correct(double *v, const uint64_t *correction, unsigned n, int base);
 
 /* frame_plan.c: the best predictor and lane for y[0..n); rows are its scratch and hold the residuals after. */
 void frame_plan_integers(struct frame_plan *ret, const uint64_t *y, unsigned n, uint64_t (*rows)[FRAME_MAX_N]);

@@ -29,34 +29,16 @@ static int64_t middle_of(const uint64_t *r, unsigned n)
 }
 
 /* Summed widths around the middle residual: a guess of the lane's bits that a few outliers do not spoil. */
-static unsigned guess_bits(const uint64_t *restrict r, unsigned n)
+static unsigned guess_bits(const uint64_t *r, unsigned n)
 {
-    const uint64_t middle = (uint64_t)middle_of(r, n);
-    uint64_t leading_zeros = 0;
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t d = r[i] - middle;
-        leading_zeros += (uint64_t)__builtin_clzll(((d << 1) ^ (uint64_t)((int64_t)d >> 63)) | 1);
-    }
-    return (unsigned)(63 * (uint64_t)n - leading_zeros);
-}
-
-static void fill_rows(uint64_t (*restrict rows)[FRAME_MAX_N], const uint64_t *restrict y, unsigned n, uint64_t slope)
-{
-    for (unsigned i = 0; i < n; i++) {
-        rows[FRAME_CONSTANT][i] = y[i];
-        rows[FRAME_LINE][i] = y[i] - i * slope;
-    }
-    for (unsigned i = 1; i < n; i++)
-        rows[FRAME_DELTA][i - 1] = y[i] - y[i - 1];
-    for (unsigned i = 2; i < n; i++)
-        rows[FRAME_SECOND][i - 2] = y[i] - 2 * y[i - 1] + y[i - 2];
+    return frame_ops.widths(r, n, (uint64_t)middle_of(r, n));
 }
 
 /* The predictor with the least guess; a stored number counts as 12 bits. n >= 3: two values are always a line. */
 static unsigned choose_predictor(uint64_t (*rows)[FRAME_MAX_N], const uint64_t *y, unsigned n, uint64_t slope,
                                  unsigned *ret_guess)
 {
-    fill_rows(rows, y, n, slope);
+    frame_ops.rows(rows, y, n, slope);
     unsigned guess[FRAME_PREDICTORS] = {guess_bits(rows[FRAME_CONSTANT], n), guess_bits(rows[FRAME_DELTA], n - 1) + 12,
                                         guess_bits(rows[FRAME_SECOND], n - 2) + 24,
                                         slope ? guess_bits(rows[FRAME_LINE], n) + 12 : UINT32_MAX};

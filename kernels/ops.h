@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/frame.h"
+
 /* kernels/order.h says what these do; what lies in v[0..n) beside the selected places may differ between levels, as may
  * tmp. */
 struct order_ops {
@@ -32,5 +34,43 @@ size_t order_between_scalar(uint64_t *out, const uint8_t *values, size_t n, uint
                             size_t *ret_below);
 void order_ops_avx2(struct order_ops *ops);
 void order_ops_avx512(struct order_ops *ops);
+
+/* The frame (kernels/frame.h): integers modulo 2^64, lanes and maps as the head of frame.c defines them. */
+struct frame_ops {
+    /* A lane of n values of w bits (0..57 or 64); reads exactly its bytes. */
+    void (*unpack)(uint64_t *out, const uint8_t *src, unsigned n, unsigned w);
+    /* y[i] = y[i - 1] + base + y[i], y[-1] being start. */
+    void (*add_up)(uint64_t *y, unsigned n, uint64_t start, uint64_t base);
+    /* u[i] += base + i step. */
+    void (*line)(uint64_t *u, unsigned n, uint64_t base, uint64_t step);
+    /* The map's definition, but for corrections and exceptions. False when an integer is out of a decimal's range. */
+    bool (*to_doubles)(double *out, const uint64_t *y, unsigned n, unsigned e, unsigned shift);
+    /* Moves v[i] by correction[i] + base units in the last place. */
+    void (*correct)(double *v, const uint64_t *correction, unsigned n, int base);
+    /* y[i] = the integer of v[i] at scale 10^e. Returns the misfits; once there are more than misfits_max it may stop
+     * and return any number above that, and y is then unfinished. */
+    unsigned (*decimal)(uint64_t *y, const double *v, unsigned n, unsigned e, unsigned misfits_max);
+    /* The same, but a value within FRAME_CORRECTION_MAX units in the last place fits; correction[i] says how many it is
+     * above. */
+    unsigned (*near_decimal)(uint64_t *y, int64_t *correction, const double *v, unsigned n, unsigned e,
+                             unsigned misfits_max);
+    /* Residuals of all four predictors, a row each. */
+    void (*rows)(uint64_t (*rows)[FRAME_MAX_N], const uint64_t *y, unsigned n, uint64_t slope);
+    /* Summed bit widths of zigzag(r[i] - middle). */
+    unsigned (*widths)(const uint64_t *r, unsigned n, uint64_t middle);
+};
+extern struct frame_ops frame_ops;
+void frame_unpack_scalar(uint64_t *out, const uint8_t *src, unsigned n, unsigned w);
+void frame_add_up_scalar(uint64_t *y, unsigned n, uint64_t start, uint64_t base);
+void frame_line_scalar(uint64_t *u, unsigned n, uint64_t base, uint64_t step);
+bool frame_to_doubles_scalar(double *out, const uint64_t *y, unsigned n, unsigned e, unsigned shift);
+void frame_correct_scalar(double *v, const uint64_t *correction, unsigned n, int base);
+unsigned frame_decimal_scalar(uint64_t *y, const double *v, unsigned n, unsigned e, unsigned misfits_max);
+unsigned frame_near_decimal_scalar(uint64_t *y, int64_t *correction, const double *v, unsigned n, unsigned e,
+                                   unsigned misfits_max);
+void frame_rows_scalar(uint64_t (*rows)[FRAME_MAX_N], const uint64_t *y, unsigned n, uint64_t slope);
+unsigned frame_widths_scalar(const uint64_t *r, unsigned n, uint64_t middle);
+void frame_ops_avx2(struct frame_ops *ops);
+void frame_ops_avx512(struct frame_ops *ops);
 
 #endif
