@@ -32,7 +32,7 @@ struct accuracy view_guarantee(const struct plan_view *v, enum statistic statist
         return (struct accuracy){ACCURACY_RELATIVE, v->params.alpha, 0};
     if (v->family == FAMILY_HLL)
         return (struct accuracy){ACCURACY_CARDINALITY, hll_standard_error(v->params.p), 0.32};
-    return exact;
+    return readout->merged == MERGED_EXACT ? exact : none; /* no rule says how exact it is */
 }
 
 static bool same_matchers(const struct matcher *a, uint32_t a_n, const struct matcher *b, uint32_t b_n)

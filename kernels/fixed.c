@@ -2,9 +2,10 @@
 
 int fixed_check_params(const struct sketch_params *params, const char **reason)
 {
-    if (params->k == 0 && params->max_bins == 0 && params->alpha == 0 && params->p == 0)
+    if (params->k == 0 && params->max_bins == 0 && params->alpha == 0 && params->p == 0 && params->depth == 0 &&
+        params->width == 0 && params->heap == 0 && params->rows == 0 && params->columns == 0)
         return SKETCH_OK;
-    *reason = "this family takes no parameters: leave k, max_bins, alpha and p at 0";
+    *reason = "this family takes no parameters: leave k, max_bins, alpha, p and all others at 0";
     return SKETCH_BAD_DATA;
 }
 
@@ -20,22 +21,23 @@ static inline int64_t time_of(const struct state_ref *s, enum fixed_time time)
     return time == FIXED_BY_FIRST ? s->end_ms + bits_load_i32(s->bytes) : s->end_ms;
 }
 
-static bool comes_before(const struct state_ref *a, const struct state_ref *b, uint32_t size, enum fixed_time time)
+static bool comes_before(const struct state_ref *a, const struct state_ref *b, enum fixed_time time)
 {
     int64_t ta = time_of(a, time), tb = time_of(b, time);
-    return ta != tb ? ta < tb : memcmp(a->bytes, b->bytes, size) < 0;
+    if (ta != tb || a->size != b->size)
+        return ta != tb ? ta < tb : a->size < b->size;
+    return memcmp(a->bytes, b->bytes, a->size) < 0;
 }
 
 struct ordering {
     const struct state_ref *src;
     uint32_t *index;
-    uint32_t size;
     enum fixed_time time;
 };
 
 static bool index_before(const struct ordering *o, uint32_t a, uint32_t b)
 {
-    return comes_before(&o->src[o->index[a]], &o->src[o->index[b]], o->size, o->time);
+    return comes_before(&o->src[o->index[a]], &o->src[o->index[b]], o->time);
 }
 
 static void swap_index(const struct ordering *o, uint32_t a, uint32_t b)
@@ -76,16 +78,16 @@ int fixed_order(const struct state_ref *src, uint32_t k, uint32_t size, enum fix
 {
     bool in_order = true;
     for (uint32_t i = 0; i < k; i++) {
-        if (src[i].size != size)
+        if (size != 0 && src[i].size != size)
             return SKETCH_CORRUPT;
         if (!fixed_time_possible(src[i].end_ms))
             return SKETCH_BAD_DATA;
-        in_order = in_order && (i == 0 || !comes_before(&src[i], &src[i - 1], size, time));
+        in_order = in_order && (i == 0 || !comes_before(&src[i], &src[i - 1], time));
     }
     *ret_order = NULL;
     if (in_order)
         return SKETCH_OK;
-    struct ordering o = {src, scratch, size, time};
+    struct ordering o = {src, scratch, time};
     sort_index(&o, k);
     *ret_order = o.index;
     return SKETCH_OK;

@@ -6,15 +6,29 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/bits.h"
 #include "kernels/families.h"
 
-enum { KLL_K_MIN = 8, KLL_K_MAX = 65535, HLL_P_MIN = 4, HLL_P_MAX = 18 };
+enum {
+    KLL_K_MIN = 8,
+    KLL_K_MAX = 65535,
+    HLL_P_MIN = 4,
+    HLL_P_MAX = 18,
+    KMV_K_MIN = 16,
+    KMV_K_MAX = 65536,
+    WIDTH_MIN = 8,
+    WIDTH_MAX = 1 << 22,
+    DEPTH_MAX = 16
+};
 
 static const struct family_info *const family_table[FAMILY_END] = {
-    [FAMILY_SUM] = &sum_family,       [FAMILY_MIN] = &min_family,           [FAMILY_MAX] = &max_family,
-    [FAMILY_COUNT] = &count_family,   [FAMILY_MOMENTS] = &moments_family,   [FAMILY_COUNTER] = &counter_family,
-    [FAMILY_KLL] = &kll_family,       [FAMILY_DDSKETCH] = &ddsketch_family, [FAMILY_HLL] = &hll_family,
-    [FAMILY_VALUES] = &values_family,
+    [FAMILY_SUM] = &sum_family,           [FAMILY_MIN] = &min_family,
+    [FAMILY_MAX] = &max_family,           [FAMILY_COUNT] = &count_family,
+    [FAMILY_MOMENTS] = &moments_family,   [FAMILY_COUNTER] = &counter_family,
+    [FAMILY_KLL] = &kll_family,           [FAMILY_DDSKETCH] = &ddsketch_family,
+    [FAMILY_HLL] = &hll_family,           [FAMILY_VALUES] = &values_family,
+    [FAMILY_CMS] = &cms_family,           [FAMILY_COUNTSKETCH] = &countsketch_family,
+    [FAMILY_CMS_HEAP] = &cms_heap_family, [FAMILY_COUNTSKETCH_HEAP] = &countsketch_heap_family,
 };
 
 static const struct {
@@ -28,6 +42,11 @@ static const struct {
 static bool name_is(const char *name, size_t n, const char *known)
 {
     return strlen(known) == n && memcmp(name, known, n) == 0;
+}
+
+uint64_t sketch_key(double value)
+{
+    return value == 0 ? 0 : value != value ? BITS_NAN : bits_of_f64(value);
 }
 
 const struct family_info *family_get(enum family family)
@@ -143,4 +162,70 @@ uint32_t kll_k_for_rank_error(double error)
 uint32_t hll_p_for_standard_error(double error)
 {
     return least_parameter(hll_standard_error, HLL_P_MIN, HLL_P_MAX, error);
+}
+
+double kmv_standard_error(uint32_t k)
+{
+    return k < KMV_K_MIN || k > KMV_K_MAX ? NAN : 1 / sqrt(k - 2.0);
+}
+
+uint32_t kmv_k_for_standard_error(double error)
+{
+    return least_parameter(kmv_standard_error, KMV_K_MIN, KMV_K_MAX, error);
+}
+
+double cms_error(uint32_t width)
+{
+    return width < WIDTH_MIN || width > WIDTH_MAX ? NAN : M_E / width;
+}
+
+double cms_failure(uint32_t depth)
+{
+    return depth < 1 || depth > DEPTH_MAX ? NAN : exp(-(double)depth);
+}
+
+uint32_t cms_width_for_error(double error)
+{
+    return least_parameter(cms_error, WIDTH_MIN, WIDTH_MAX, error);
+}
+
+uint32_t cms_depth_for_failure(double failure)
+{
+    return least_parameter(cms_failure, 1, DEPTH_MAX, failure);
+}
+
+double countsketch_error(uint32_t width)
+{
+    return width < WIDTH_MIN || width > WIDTH_MAX ? NAN : sqrt(3.0 / width);
+}
+
+/* More than half of `depth` rows miss, each with probability 1/3 at most. An even depth fails where half of them do. */
+double countsketch_failure(uint32_t depth)
+{
+    if (depth < 1 || depth > DEPTH_MAX)
+        return NAN;
+    double failure = 0, ways = 1; /* ways to choose `missing` of depth rows */
+    for (uint32_t missing = 0; missing <= depth; missing++) {
+        if (2 * missing >= depth)
+            failure += ways * pow(1 / 3.0, missing) * pow(2 / 3.0, depth - missing);
+        ways = ways * (depth - missing) / (missing + 1);
+    }
+    return failure;
+}
+
+uint32_t countsketch_width_for_error(double error)
+{
+    return least_parameter(countsketch_error, WIDTH_MIN, WIDTH_MAX, error);
+}
+
+static double odd_depth_failure(uint32_t half)
+{
+    return countsketch_failure(2 * half + 1);
+}
+
+uint32_t countsketch_depth_for_failure(double failure)
+{
+    if (!(odd_depth_failure(DEPTH_MAX / 2 - 1) <= failure))
+        return 0;
+    return 2 * least_parameter(odd_depth_failure, 0, DEPTH_MAX / 2 - 1, failure) + 1;
 }

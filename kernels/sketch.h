@@ -60,7 +60,12 @@ enum merged_error { MERGED_EXACT = 1, MERGED_AS_UNION, MERGED_APPROXIMATE };
     X(LAST, "last", "last_over_time")                                                                                  \
     X(QUANTILE, "quantile", "quantile_over_time") /* rank q(n-1), interpolated, as Prometheus */                       \
     X(QUANTILE_RANK, "quantile_rank", "")         /* the max(1, ceil(q n))-th smallest */                              \
-    X(DISTINCT, "distinct", "distinct_over_time")
+    X(DISTINCT, "distinct", "distinct_over_time")                                                                      \
+    X(L1, "l1", "")                   /* sum of all items' weights (nothing is below zero where it is offered) */      \
+    X(L2, "l2", "")                   /* root of the sum of squares of each item's weight */                           \
+    X(ENTROPY, "entropy", "")         /* bits, of the items' shares of L1 */                                           \
+    X(POINT_COUNT, "point_count", "") /* weight of the item args->key (in args->group) */                              \
+    X(TOPK, "topk", "")               /* the heaviest items: a list, so `top` reads it, not `estimate` */
 
 enum statistic {
     STATISTIC_INVALID = 0,
@@ -75,13 +80,17 @@ enum statistic {
     X(SUM, "sum") /* sum, count, avg, present: compensated sum and n */                                                \
     X(MIN, "min")                                                                                                      \
     X(MAX, "max")                                                                                                      \
-    X(COUNT, "count")       /* n alone: count, present */                                                              \
-    X(MOMENTS, "moments")   /* stddev, stdvar by Welford / Chan */                                                     \
-    X(COUNTER, "counter")   /* first, previous, last, resets: the rate family */                                       \
-    X(KLL, "kll")           /* quantiles, rank error; exact while n <= k */                                            \
-    X(DDSKETCH, "ddsketch") /* quantiles, relative error */                                                            \
-    X(HLL, "hll")           /* distinct values */                                                                      \
-    X(VALUES, "values")     /* exact multiset: quantiles */
+    X(COUNT, "count")             /* n alone: count, present */                                                        \
+    X(MOMENTS, "moments")         /* stddev, stdvar by Welford / Chan */                                               \
+    X(COUNTER, "counter")         /* first, previous, last, resets: the rate family */                                 \
+    X(KLL, "kll")                 /* quantiles, rank error; exact while n <= k */                                      \
+    X(DDSKETCH, "ddsketch")       /* quantiles, relative error */                                                      \
+    X(HLL, "hll")                 /* distinct values */                                                                \
+    X(VALUES, "values")           /* exact multiset: quantiles */                                                      \
+    X(CMS, "cms")                 /* items' weights by Count-Min: whole, not negative */                               \
+    X(COUNTSKETCH, "countsketch") /* by CountSketch: any weights; L2 */                                                \
+    X(CMS_HEAP, "cms_heap")       /* and the heaviest items */                                                         \
+    X(COUNTSKETCH_HEAP, "countsketch_heap")
 
 enum family {
     FAMILY_INVALID = 0,
@@ -97,6 +106,21 @@ struct sketch_params {
     uint32_t max_bins; /* DDSKETCH: bins kept in all before the lowest collapse; 0 = 2048; 16..65536 */
     double alpha;      /* DDSKETCH: relative error, 1e-6 <= alpha < 1 */
     uint32_t p;        /* HLL: precision 4..18 */
+    /* CMS, COUNTSKETCH, UNIVMON, HYDRA. See kernels/frequency.h for their ranges. */
+    uint32_t depth, width;  /* rows of counters, counters a row */
+    uint32_t heap;          /* CMS_HEAP, COUNTSKETCH_HEAP, UNIVMON: heaviest items kept */
+    uint32_t rows, columns; /* HYDRA: the grid of sketches that groups are hashed to */
+};
+
+/*
+ * A batch of (item, weight). An item is a u64 that the caller chose: a sample value's bits, or the hash of a label
+ * value (taken once per series). Families hash it again with the sketch seed, so nothing is asked of its bits.
+ */
+struct sketch_items {
+    const uint64_t *groups; /* HYDRA only; NULL = all items in group 0 */
+    const uint64_t *keys;
+    const double *weights; /* NULL = 1 each */
+    uint32_t n;
 };
 
 /* One pane's state as a readout sees it. `bytes` is borrowed; any alignment. */
@@ -109,6 +133,8 @@ struct state_ref {
 struct sketch_args {
     int64_t start_ms, end_ms; /* the window (start, end] of the readout, for the extrapolating statistics */
     double q;                 /* quantiles */
+    uint64_t key;             /* point counts: the item (for sample values: sketch_key) */
+    uint64_t group;           /* HYDRA: the group */
 };
 
 /* Bits of a state, also OR-ed into its block's header flags. */
@@ -152,10 +178,21 @@ struct family_info {
     /* Is this byte run a state of these parameters, safe for every function above? Never reads past n bytes.
      * 0, or SKETCH_CORRUPT with *reason a static sentence. */
     int (*validate)(const uint8_t *bytes, size_t n, const struct sketch_params *params, const char **reason);
+    /* As build, of keyed items; a value v builds as the item sketch_key(v) of weight 1. NULL where items mean nothing.
+     * SKETCH_BAD_DATA for weights the family cannot hold (see its file), and whenever sums would pass 2^62. */
+    int (*build_items)(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
+                       const struct sketch_items *items, uint64_t seed, void *scratch);
+    /* The heaviest items over k >= 0 states, at most `most` (room of both arrays): heaviest first, ties by rising key.
+     * NULL where the family keeps none. */
+    int (*top)(const struct state_ref *src, uint32_t k, const struct sketch_params *params, uint32_t most,
+               uint64_t *ret_keys, double *ret_estimates, uint32_t *ret_n, void *scratch);
     uint32_t (*flags)(const uint8_t *bytes, size_t n); /* STATE_*; on a validated state */
     uint64_t (*count)(const uint8_t *bytes,
-                      size_t n); /* samples behind it; 0 where the family does not know (min, max, hll) */
+                      size_t n); /* samples behind it; 0 where the family does not know (min, max, hll, kmv) */
 };
+
+/* The item of a sample value: its bits, -0 as +0 and all NaNs as one. */
+uint64_t sketch_key(double value);
 
 const struct family_info *family_get(enum family family); /* NULL for unknown */
 const struct family_info *family_by_name(const char *name, size_t n);
@@ -173,5 +210,24 @@ double kll_rank_error(uint32_t k);               /* 99 %, one quantile, single-s
 uint32_t kll_k_for_rank_error(double error);     /* least k in 8..65535; 0 = none */
 double hll_standard_error(uint32_t p);           /* 1.04 / sqrt(2^p) */
 uint32_t hll_p_for_standard_error(double error); /* least p in 4..18; 0 = none */
+/* 1 / sqrt(k - 2): Beyer, Haas, Reinwald, Sismanis, Gemulla: On Synopses for Distinct-Value Estimation Under Multiset
+ * Operations, 2007, section 4 */
+double kmv_standard_error(uint32_t k);
+uint32_t kmv_k_for_standard_error(double error); /* least k in 16..65536; 0 = none */
+/* Cormode, Muthukrishnan: An Improved Data Stream Summary: The Count-Min Sketch, 2005, theorem 1: a point count is
+ * never too small and exceeds the truth by more than (e / width) L1 with probability at most e^-depth. */
+double cms_error(uint32_t width);
+double cms_failure(uint32_t depth);
+uint32_t cms_width_for_error(double error);     /* least width in 8..2^22; 0 = none */
+uint32_t cms_depth_for_failure(double failure); /* least depth in 1..16; 0 = none */
+/*
+ * Charikar, Chen, Farach-Colton: Finding Frequent Items in Data Streams, 2002. One row misses by more than
+ * sqrt(3 / width) L2 with probability at most 1/3 (Chebyshev: its variance is at most L2^2 / width); the median of an
+ * odd depth misses only when more than half of the rows do: a binomial tail, which this gives exactly.
+ */
+double countsketch_error(uint32_t width);
+double countsketch_failure(uint32_t depth);
+uint32_t countsketch_width_for_error(double error);     /* least width in 8..2^22; 0 = none */
+uint32_t countsketch_depth_for_failure(double failure); /* least odd depth in 1..15; 0 = none */
 
 #endif

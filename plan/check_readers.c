@@ -92,9 +92,11 @@ static int check_promise(struct check *c, const struct reader *r, uint32_t node)
         best = (struct accuracy){ACCURACY_RELATIVE, v->params.alpha, 0};
     else if (v->family == FAMILY_HLL)
         best = (struct accuracy){ACCURACY_CARDINALITY, 0, 0};
+    else if (family_readout(family_get(v->family), n->statistic)->merged != MERGED_EXACT)
+        best = (struct accuracy){0}; /* no rule says how exact it is */
     if (!promise || best.kind == ACCURACY_EXACT)
         return 0;
-    bool sound = promise->kind != ACCURACY_EXACT;
+    bool sound = best.kind && promise->kind != ACCURACY_EXACT;
     if (sound && node == r->root) {
         /* Error and failure trade against each other: only a promise that is no laxer in failure must pay in error. */
         bool pays = promise->error >= best.error * (1 - 1e-9) || promise->failure > best.failure;

@@ -205,7 +205,16 @@ static void read_nodes(struct json_in *in, struct plan *p)
 
 static void read_params(struct json_in *in, const json_t *item, struct sketch_params *ret)
 {
-    static const char *const keys[] = {"alpha", "k", "max_bins", "p", NULL};
+    static const char *const keys[] = {"alpha", "k",    "max_bins", "p",       "depth",
+                                       "width", "heap", "rows",     "columns", NULL};
+    const struct {
+        const char *key;
+        uint32_t *value;
+    } counters[] = {{"depth", &ret->depth},
+                    {"width", &ret->width},
+                    {"heap", &ret->heap},
+                    {"rows", &ret->rows},
+                    {"columns", &ret->columns}};
     const json_t *params = json_in_object(in, item, "params");
     json_in_enter(in, "params");
     json_in_keys(in, params, keys);
@@ -217,6 +226,9 @@ static void read_params(struct json_in *in, const json_t *item, struct sketch_pa
         ret->max_bins = json_in_u32(in, params, "max_bins", UINT32_MAX);
     if (json_in_has(params, "p"))
         ret->p = json_in_u32(in, params, "p", UINT32_MAX);
+    for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
+        if (json_in_has(params, counters[i].key))
+            *counters[i].value = json_in_u32(in, params, counters[i].key, UINT32_MAX);
     json_in_leave(in);
 }
 

@@ -138,6 +138,17 @@ static void put_params(const struct sketch_params *params, struct strbuf *b)
         put_i64(b, "max_bins", params->max_bins);
     if (params->p != 0)
         put_i64(b, "p", params->p);
+    const struct {
+        const char *key;
+        uint32_t value;
+    } counters[] = {{"depth", params->depth},
+                    {"width", params->width},
+                    {"heap", params->heap},
+                    {"rows", params->rows},
+                    {"columns", params->columns}};
+    for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
+        if (counters[i].value != 0)
+            put_i64(b, counters[i].key, counters[i].value);
     strbuf_add_char(b, '}');
 }
 

@@ -70,7 +70,9 @@ static void put_params(struct strbuf *b, enum family family, const struct sketch
     const struct {
         const char *name;
         uint32_t value;
-    } integers[] = {{"k", params->k}, {"max_bins", max_bins}, {"p", params->p}};
+    } integers[] = {{"k", params->k},         {"max_bins", max_bins},      {"p", params->p},
+                    {"depth", params->depth}, {"width", params->width},    {"heap", params->heap},
+                    {"rows", params->rows},   {"columns", params->columns}};
     size_t integers_n = sizeof integers / sizeof integers[0];
 
     uint32_t n = params->alpha != 0;

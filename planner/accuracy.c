@@ -322,16 +322,17 @@ bool accuracy_size(enum family family, enum statistic statistic, const struct ac
 {
     const struct family_info *info = family_get(family);
     const struct family_readout *readout = info ? family_readout(info, statistic) : NULL;
-    bool sketch = family == FAMILY_KLL || family == FAMILY_DDSKETCH || family == FAMILY_HLL;
     *ret_reason = NULL;
     if (!readout || info->merge == MERGE_NONE)
         return false;
+    struct sketch_params params = {0};
+    const char *reason = NULL;
+    bool sketch = info->check_params(&params, &reason) != 0; /* without parameters there is none */
     if (sketch && !statistic_may_sketch(statistic))
         return false; /* its exact side readings (count, min, ...) have cheaper families of their own */
     if (family == FAMILY_VALUES && target->kind != ACCURACY_EXACT)
         return false; /* the exact multiset is a state only for exact demands */
-    struct sketch_params params = {0};
-    const char *reason = NULL;
+    reason = NULL;
     if (readout->merged == MERGED_APPROXIMATE)
         reason = "approximate_merge: no bound is known for this statistic over merged panes";
     else if (family == FAMILY_KLL)
@@ -340,7 +341,7 @@ bool accuracy_size(enum family family, enum statistic statistic, const struct ac
         reason = size_ddsketch(target, &params);
     else if (family == FAMILY_HLL)
         reason = size_hll(target, &params);
-    else if (readout->merged != MERGED_EXACT)
+    else if (sketch || readout->merged != MERGED_EXACT)
         reason = "no_guarantee: no rule says how exact this statistic is over merged panes";
     *ret_reason = reason;
     if (reason)

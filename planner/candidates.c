@@ -49,6 +49,11 @@ static uint32_t add_state(struct planning *p, uint32_t source, enum family famil
     KEY_ADD(p, params->max_bins);
     KEY_ADD(p, params->alpha);
     KEY_ADD(p, params->p);
+    KEY_ADD(p, params->depth);
+    KEY_ADD(p, params->width);
+    KEY_ADD(p, params->heap);
+    KEY_ADD(p, params->rows);
+    KEY_ADD(p, params->columns);
     bool added;
     uint32_t id = intern(&p->state_ids, p->key.p, p->key.n, &added);
     if (added) {

@@ -5,7 +5,7 @@
 #include "fuzz.h"
 #include "kernels/sketch.h"
 
-enum { STATES_MAX = 3, VALUES_MAX = 600, PANE_MS = 10000, SCRATCH_MAX = 256 << 20 };
+enum { STATES_MAX = 3, VALUES_MAX = 600, PANE_MS = 10000, SCRATCH_MAX = 256 << 20, TOP_MAX = 5 };
 
 struct input {
     const struct family_info *f;
@@ -26,6 +26,12 @@ static struct sketch_params choose_params(struct choices *c, enum family family)
         return (struct sketch_params){.alpha = alphas[which], .max_bins = bins[choose_below(c, 4)]};
     if (family == FAMILY_HLL)
         return (struct sketch_params){.p = ps[which]};
+    if (family >= FAMILY_CMS) {
+        static const uint32_t depths[] = {1, 3, 4, 5}, widths[] = {8, 16, 24, 100};
+        bool has_heap = family == FAMILY_CMS_HEAP || family == FAMILY_COUNTSKETCH_HEAP;
+        return (struct sketch_params){
+            .depth = depths[which], .width = widths[choose_below(c, 4)], .heap = has_heap ? 1 + choose_below(c, 2) : 0};
+    }
     return (struct sketch_params){0};
 }
 
@@ -104,11 +110,20 @@ static void input_read(const struct input *in)
     void *scratch = scratch_new(in);
     for (uint32_t r = 0; r < in->f->readouts_n; r++) {
         for (size_t q = 0; q < sizeof quantiles / sizeof *quantiles; q++) {
-            struct sketch_args args = {.start_ms = -PANE_MS, .end_ms = STATES_MAX * PANE_MS, .q = quantiles[q]};
+            struct sketch_args args = {
+                .start_ms = -PANE_MS, .end_ms = STATES_MAX * PANE_MS, .q = quantiles[q], .key = q};
             double v;
             int code = in->f->estimate(in->refs, in->n, &in->params, in->f->readouts[r].statistic, &args, scratch, &v);
             MUST(code == SKETCH_OK || code == SKETCH_NONE || code == SKETCH_MISMATCH || code == SKETCH_BAD_DATA);
         }
+    }
+    if (in->f->top) {
+        uint64_t keys[TOP_MAX];
+        double estimates[TOP_MAX];
+        uint32_t n = 0;
+        int code = in->f->top(in->refs, in->n, &in->params, TOP_MAX, keys, estimates, &n, scratch);
+        MUST(code == SKETCH_OK || code == SKETCH_MISMATCH || code == SKETCH_BAD_DATA);
+        MUST(n <= TOP_MAX);
     }
     free(scratch);
 }
@@ -119,7 +134,7 @@ static int input_merge(const struct input *in, uint32_t shift, uint8_t **ret, si
     struct state_ref refs[STATES_MAX];
     for (uint32_t i = 0; i < in->n; i++)
         refs[i] = in->refs[(i + shift) % in->n];
-    size_t cap = in->f->size_bound(&in->params, in->f->family == FAMILY_HLL ? UINT32_MAX : in->samples);
+    size_t cap = in->f->size_bound(&in->params, in->f->merge == MERGE_MAY_OVERLAP ? UINT32_MAX : in->samples);
     MUST(cap <= SCRATCH_MAX);
     uint8_t *dst = malloc(cap);
     void *scratch = scratch_new(in);

@@ -19,8 +19,9 @@ END_TEST
 
 START_TEST(family_numbers_are_stable)
 {
-    static const char *const names[] = {"sum",     "min", "max",      "count", "moments",
-                                        "counter", "kll", "ddsketch", "hll",   "values"};
+    static const char *const names[] = {
+        "sum",      "min", "max",    "count", "moments",     "counter",  "kll",
+        "ddsketch", "hll", "values", "cms",   "countsketch", "cms_heap", "countsketch_heap"};
     ck_assert_int_eq(FAMILY_END - 1, sizeof names / sizeof *names);
     for (int i = 1; i < FAMILY_END; i++) {
         const struct family_info *f = family_get((enum family)i);
@@ -96,6 +97,21 @@ START_TEST(accuracy_formulas)
     ck_assert_uint_eq(hll_p_for_standard_error(1), 4);
     ck_assert_uint_eq(hll_p_for_standard_error(1e-4), 0);
     ck_assert_uint_eq(hll_p_for_standard_error(-1), 0);
+    /* Count-Min: e/w with probability 1 - e^-d; 0.01 and 0.01 need 272 x 5. CountSketch: 3 rows fail with 3 (1/3)^2
+     * (2/3) + (1/3)^3 = 7/27. */
+    ck_assert_uint_eq(cms_width_for_error(0.01), 272);
+    ck_assert_uint_eq(cms_depth_for_failure(0.01), 5);
+    ck_assert_double_eq_tol(cms_error(272), 0.00999368, 1e-8);
+    ck_assert_uint_eq(countsketch_width_for_error(0.1), 300);
+    ck_assert_double_eq_tol(countsketch_failure(3), 7 / 27.0, 1e-15);
+    ck_assert_double_eq_tol(countsketch_failure(1), 1 / 3.0, 1e-15);
+    ck_assert_uint_eq(countsketch_depth_for_failure(7 / 27.0 + 1e-9), 3);
+    ck_assert_uint_eq(countsketch_depth_for_failure(1e-9), 0);
+    ck_assert_double_eq_tol(kmv_standard_error(102), 0.1, 1e-15);
+    ck_assert_uint_eq(kmv_k_for_standard_error(0.02), 2502);
+    ck_assert_double_nan(cms_error(7));
+    ck_assert_double_nan(cms_failure(0));
+    ck_assert_double_nan(countsketch_failure(17));
     ck_assert_double_nan(kll_rank_error(7));
     ck_assert_double_nan(kll_rank_error(65536));
     ck_assert_double_nan(hll_standard_error(3));

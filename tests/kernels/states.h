@@ -1,6 +1,6 @@
 /*
- * Variable-size states for the quantile and distinct suites. Every state, destination and scratch lies in a block of
- * exactly the promised size, so that the address sanitizer sees a kernel that steps outside its bounds.
+ * Variable-size states for the quantile, distinct and frequency suites. Every state, destination and scratch lies in a
+ * block of exactly the promised size, so that the address sanitizer sees a kernel that steps outside its bounds.
  */
 #ifndef TESTS_KERNELS_STATES_H
 #define TESTS_KERNELS_STATES_H
@@ -77,7 +77,12 @@ static inline uint32_t states_build(struct states *s, const double *values, uint
     return (uint32_t)size;
 }
 
-/* HLL is the family whose seed is one for all states. */
+/* Families whose seed is one for all states: hashes only meet under one seed. */
+static inline bool states_share_seed(const struct states *s)
+{
+    return s->f->family == FAMILY_HLL || s->f->family >= FAMILY_CMS;
+}
+
 static inline uint32_t states_build_same_seed(struct states *s, const double *values, uint32_t n)
 {
     uint64_t seed = s->seed;
@@ -85,6 +90,22 @@ static inline uint32_t states_build_same_seed(struct states *s, const double *va
     uint32_t size = states_build(s, values, n);
     s->seed = seed;
     return size;
+}
+
+/* Appends the state of keyed items. Returns the kernel's code; no state on failure. */
+static inline int states_build_items(struct states *s, const struct sketch_items *items)
+{
+    size_t size = 0, cap = s->f->size_bound(&s->params, items->n);
+    uint8_t *dst = malloc(cap);
+    void *scratch = malloc(s->f->scratch_bound(&s->params, items->n, 0));
+    int rc = s->f->build_items(dst, cap, &size, &s->params, items, s->seed, scratch);
+    if (rc == SKETCH_OK) {
+        states_push(s, dst, size, s->k);
+        states_check(s, s->ref[s->k - 1].bytes, size);
+    }
+    free(scratch);
+    free(dst);
+    return rc;
 }
 
 static inline uint64_t states_count(const struct states *s)
@@ -99,7 +120,7 @@ static inline uint64_t states_count(const struct states *s)
 static inline int states_merge(const struct states *s, uint8_t **ret, size_t *ret_size)
 {
     uint64_t n = states_count(s);
-    size_t cap = s->f->size_bound(&s->params, s->f->family == FAMILY_HLL ? UINT32_MAX : n), size = 0;
+    size_t cap = s->f->size_bound(&s->params, s->f->merge == MERGE_MAY_OVERLAP ? UINT32_MAX : n), size = 0;
     uint8_t *dst = malloc(cap);
     void *scratch = malloc(s->f->scratch_bound(&s->params, n, s->k));
     int rc = s->f->merge_k(dst, cap, &size, &s->params, 99, s->ref, s->k, s->seed, scratch);
@@ -120,6 +141,28 @@ static inline int states_estimate(const struct states *s, enum statistic statist
     int rc = s->f->estimate(s->ref, s->k, &s->params, statistic, &args, scratch, ret);
     free(scratch);
     return rc;
+}
+
+static inline double states_point(const struct states *s, uint64_t group, uint64_t key)
+{
+    struct sketch_args args = {.key = key, .group = group};
+    void *scratch = malloc(s->f->scratch_bound(&s->params, states_count(s), s->k));
+    double v = -12345;
+    ck_assert_int_eq(s->f->estimate(s->ref, s->k, &s->params, STATISTIC_POINT_COUNT, &args, scratch, &v), SKETCH_OK);
+    free(scratch);
+    return v;
+}
+
+/* The heaviest items; returns how many. */
+static inline uint32_t states_top(const struct states *s, uint32_t most, uint64_t *keys, double *estimates)
+{
+    void *scratch = malloc(s->f->scratch_bound(&s->params, states_count(s), s->k));
+    uint32_t n = 0;
+    ck_assert_int_eq(s->f->top(s->ref, s->k, &s->params, most, keys, estimates, &n, scratch), SKETCH_OK);
+    free(scratch);
+    for (uint32_t i = 1; i < n; i++)
+        ck_assert(estimates[i - 1] > estimates[i] || (estimates[i - 1] == estimates[i] && keys[i - 1] < keys[i]));
+    return n;
 }
 
 /* The estimate, which must exist. */
@@ -164,7 +207,7 @@ static inline void states_split(struct states *s, const double *values, uint32_t
     for (uint32_t at = 0, run; at < n; at += run) {
         run = 1 + random_below(random, most);
         run = run < n - at && s->k + 1 < STATES_MAX ? run : n - at;
-        if (s->f->family == FAMILY_HLL)
+        if (states_share_seed(s))
             states_build_same_seed(s, values + at, run);
         else
             states_build(s, values + at, run);
@@ -200,6 +243,14 @@ static inline uint32_t states_flip(const struct states *s, uint64_t *random, uin
             for (uint32_t i = 0; i < s->f->readouts_n; i++)
                 for (double q = 0; q <= 1; q += 0.25)
                     (void)states_estimate(hurt, s->f->readouts[i].statistic, q, &v);
+            uint64_t keys[8];
+            double estimates[8];
+            uint32_t top_n;
+            if (s->f->top) {
+                void *scratch = malloc(s->f->scratch_bound(&s->params, states_count(hurt), hurt->k));
+                (void)s->f->top(hurt->ref, hurt->k, &s->params, 8, keys, estimates, &top_n, scratch);
+                free(scratch);
+            }
             if (states_count(hurt) < 100000 && states_merge(hurt, &merged, &merged_size) == SKETCH_OK) {
                 states_check(hurt, merged, merged_size);
                 free(merged);
