@@ -125,6 +125,10 @@ static struct str read_str(struct byte_reader *r)
 
 int labels_canonical_read(const uint8_t *bytes, size_t n, struct arena *a, struct labels *ret, struct err *e)
 {
+    if (n == 0) { /* then there may be no address either */
+        *ret = (struct labels){0};
+        return 0;
+    }
     /* Walk once to check and count, so that the array is exact and a hostile length allocates nothing. */
     struct byte_reader r = {bytes, bytes + n, false};
     struct str last = {NULL, 0};

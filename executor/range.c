@@ -90,6 +90,8 @@ bool range_windows(struct range_series *s, const struct range_function *f, const
         w.at_ms = times_at(t, w.step);
         w.end_ms = window_end_ms(range, w.at_ms);
         w.start_ms = w.end_ms - range->range_ms;
+        if (s->n > 0 && s->times_ms[s->n - 1] <= w.end_ms + after_ms) /* most often, when there is one window */
+            w.hi = s->n;
         while (w.hi < s->n && s->times_ms[w.hi] <= w.end_ms + after_ms)
             w.hi++;
         while (w.lo < w.hi && s->times_ms[w.lo] <= w.start_ms - before_ms)

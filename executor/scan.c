@@ -206,7 +206,7 @@ int scan_run(struct scan *s, scan_fn *each, void *ctx, struct err *e)
             while (next < shard.n && shard.chunks[next].slot == slot)
                 next++;
             if (wanted(s, k))
-                code = series_emit(s, k, shard.chunks + first, next - first, &columns, each, ctx, e);
+                code = series_emit(s, k, shard.n ? shard.chunks + first : NULL, next - first, &columns, each, ctx, e);
         }
     }
     columns_done(&columns);

@@ -289,6 +289,11 @@ START_TEST(checkpoints_keep_what_is_read)
         rig_tick(&rig, now);
     }
     ck_assert_double_eq(value_at("count_over_time(c[1h])", now), 2000 + 2000 / 7 + 1);
+    /* An instant selector asks for the newest sample alone; the same from all samples, wherever they lie. */
+    for (int64_t t = t0 + 250; t < now + 298 * SECOND; t += t < now - 60 * SECOND ? 7750 : 250) {
+        ck_assert_double_eq(value_at("c", t), value_at("last_over_time(c[5m])", t));
+        ck_assert_double_eq(value_at("timestamp(c)", t), value_at("ts_of_last_over_time(c[5m])", t));
+    }
     ck_assert_double_eq(value_at("max_over_time(c[10m] offset 10m)", now), 1999 - 600 + 1);
     rig_done(&rig);
 }
