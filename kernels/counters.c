@@ -115,16 +115,6 @@ bool counters_row_possible(const uint8_t *cells, enum counter_form form, bool is
     return is_signed ? (mass->whole - sum) % 2 == 0 : sum == mass->whole;
 }
 
-double counters_squares(const uint8_t *cells, enum counter_form form, bool is_signed, size_t n)
-{
-    double part[4] = {0}; /* so that additions do not wait for each other */
-    for (size_t i = 0; i < n; i++) {
-        double v = counters_value(cells, form, is_signed, i);
-        part[i % 4] += v * v;
-    }
-    return (part[0] + part[1]) + (part[2] + part[3]);
-}
-
 double counters_median(double *v, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++) {
@@ -135,4 +125,35 @@ double counters_median(double *v, uint32_t n)
         v[j] = x;
     }
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+double counters_read_item(const uint8_t *cells, enum counter_form form, bool is_signed, uint32_t depth, uint32_t width,
+                          uint64_t hash)
+{
+    double rows[COUNTERS_DEPTH_MAX], least = INFINITY;
+    for (uint32_t r = 0; r < depth; r++) {
+        uint64_t spread = counters_spread(hash, r);
+        double v = counters_value(cells, form, is_signed, (size_t)r * width + counters_index(spread, width));
+        rows[r] = is_signed && counters_is_minus(spread) ? -v : v;
+        least = rows[r] < least ? rows[r] : least;
+    }
+    return is_signed ? counters_median(rows, depth) : least;
+}
+
+static double squares(const uint8_t *cells, enum counter_form form, bool is_signed, size_t n)
+{
+    double part[4] = {0}; /* so that additions do not wait for each other */
+    for (size_t i = 0; i < n; i++) {
+        double v = counters_value(cells, form, is_signed, i);
+        part[i % 4] += v * v;
+    }
+    return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+double counters_norm(const uint8_t *cells, enum counter_form form, uint32_t depth, uint32_t width)
+{
+    double rows[COUNTERS_DEPTH_MAX];
+    for (uint32_t r = 0; r < depth; r++)
+        rows[r] = squares(cells + (size_t)r * width * counters_cell_size(form), form, true, width);
+    return sqrt(counters_median(rows, depth));
 }

@@ -98,6 +98,18 @@ static inline void counters_add(void *cells, enum counter_form form, size_t at, 
         ((uint64_t *)cells)[at] += word;
 }
 
+/* One item into the `depth` rows of `width` counters of a sketch: with signs where is_signed. */
+static inline __attribute__((always_inline)) void counters_add_item(void *cells, enum counter_form form, bool is_signed,
+                                                                    uint32_t depth, uint32_t width, uint64_t hash,
+                                                                    uint64_t word)
+{
+    for (uint32_t r = 0; r < depth; r++) {
+        uint64_t spread = counters_spread(hash, r);
+        counters_add(cells, form, (size_t)r * width + counters_index(spread, width),
+                     is_signed && counters_is_minus(spread), word);
+    }
+}
+
 /* Counter `at` of a state's bytes (any alignment) as an integer; the form is not real. */
 static inline int64_t counters_whole(const uint8_t *cells, enum counter_form form, bool is_signed, size_t at)
 {
@@ -134,8 +146,14 @@ void counters_add_run(void *dst, enum counter_form form, const uint8_t *src, enu
 bool counters_row_possible(const uint8_t *cells, enum counter_form form, bool is_signed, size_t n,
                            const struct mass *mass, bool is_all);
 
-/* Sum of squares of n counters. */
-double counters_squares(const uint8_t *cells, enum counter_form form, bool is_signed, size_t n);
+/* One item's weight by the `depth` rows of a sketch: the least without signs, else the median. */
+double counters_read_item(const uint8_t *cells, enum counter_form form, bool is_signed, uint32_t depth, uint32_t width,
+                          uint64_t hash);
+
+/* Root of the median row's sum of squares, of a sketch with signs: each row's is the second moment on average (Alon,
+ * Matias, Szegedy: The Space Complexity of Approximating the Frequency Moments, 1996; Thorup, Zhang: Tabulation Based
+ * 4-Universal Hashing with Applications to Second Moment Estimation, 2004). */
+double counters_norm(const uint8_t *cells, enum counter_form form, uint32_t depth, uint32_t width);
 
 /* The median of v[0..n), which is reordered; the mean of the middle two for even n. n >= 1. */
 double counters_median(double *v, uint32_t n);

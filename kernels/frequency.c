@@ -106,12 +106,7 @@ static bool has_shape(const uint8_t *bytes, const struct sketch_params *params)
 static inline __attribute__((always_inline)) void table_add(const struct sum *s, enum counter_form form, uint64_t hash,
                                                             uint64_t word)
 {
-    uint32_t width = s->params->width;
-    for (uint32_t r = 0; r < s->params->depth; r++) {
-        uint64_t spread = counters_spread(hash, r);
-        counters_add(s->cells, form, (size_t)r * width + counters_index(spread, width),
-                     s->is_signed && counters_is_minus(spread), word);
-    }
+    counters_add_item(s->cells, form, s->is_signed, s->params->depth, s->params->width, hash, word);
 }
 
 static void table_begin(struct sum *s)
@@ -148,15 +143,7 @@ static double sum_read(const struct sum *s, uint64_t item)
         uint32_t at = tally_find(&s->tally, hash, item);
         return at == TALLY_NONE ? 0 : counters_of_word(s->tally.words[at], is_real);
     }
-    double rows[COUNTERS_DEPTH_MAX], least = INFINITY;
-    uint32_t depth = s->params->depth, width = s->params->width;
-    for (uint32_t r = 0; r < depth; r++) {
-        uint64_t spread = counters_spread(hash, r);
-        double v = counters_value(s->cells, s->form, s->is_signed, (size_t)r * width + counters_index(spread, width));
-        rows[r] = s->is_signed && counters_is_minus(spread) ? -v : v;
-        least = rows[r] < least ? rows[r] : least;
-    }
-    return s->is_signed ? counters_median(rows, depth) : least;
+    return counters_read_item(s->cells, s->form, s->is_signed, s->params->depth, s->params->width, hash);
 }
 
 static void sum_begin(struct sum *s, uint64_t n)
@@ -400,23 +387,17 @@ static int read_point(const struct sum *s, const struct state_ref *src, uint32_t
     return SKETCH_OK;
 }
 
-/* Root of the median row's sum of squares: each row's is the second moment on average (Alon, Matias, Szegedy: The Space
- * Complexity of Approximating the Frequency Moments, 1996; Thorup, Zhang: Tabulation Based 4-Universal Hashing with
- * Applications to Second Moment Estimation, 2004). Exact from a list. */
+/* Exact from a list. */
 static double read_norm(const struct sum *s)
 {
-    double squares[COUNTERS_DEPTH_MAX] = {0};
-    if (!s->is_table) {
-        for (uint32_t i = 0; i < s->tally.n; i++) {
-            double v = counters_of_word(s->tally.words[i], s->form == COUNTERS_REAL);
-            squares[0] += v * v;
-        }
-        return sqrt(squares[0]);
+    if (s->is_table)
+        return counters_norm(s->cells, s->form, s->params->depth, s->params->width);
+    double squares = 0;
+    for (uint32_t i = 0; i < s->tally.n; i++) {
+        double v = counters_of_word(s->tally.words[i], s->form == COUNTERS_REAL);
+        squares += v * v;
     }
-    size_t row_size = s->params->width * counters_cell_size(s->form);
-    for (uint32_t r = 0; r < s->params->depth; r++)
-        squares[r] = counters_squares((const uint8_t *)s->cells + r * row_size, s->form, true, s->params->width);
-    return sqrt(counters_median(squares, s->params->depth));
+    return sqrt(squares);
 }
 
 int frequency_estimate(bool is_signed, const struct state_ref *src, uint32_t k, const struct sketch_params *params,

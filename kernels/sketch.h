@@ -80,17 +80,18 @@ enum statistic {
     X(SUM, "sum") /* sum, count, avg, present: compensated sum and n */                                                \
     X(MIN, "min")                                                                                                      \
     X(MAX, "max")                                                                                                      \
-    X(COUNT, "count")             /* n alone: count, present */                                                        \
-    X(MOMENTS, "moments")         /* stddev, stdvar by Welford / Chan */                                               \
-    X(COUNTER, "counter")         /* first, previous, last, resets: the rate family */                                 \
-    X(KLL, "kll")                 /* quantiles, rank error; exact while n <= k */                                      \
-    X(DDSKETCH, "ddsketch")       /* quantiles, relative error */                                                      \
-    X(HLL, "hll")                 /* distinct values */                                                                \
-    X(VALUES, "values")           /* exact multiset: quantiles */                                                      \
-    X(CMS, "cms")                 /* items' weights by Count-Min: whole, not negative */                               \
-    X(COUNTSKETCH, "countsketch") /* by CountSketch: any weights; L2 */                                                \
-    X(CMS_HEAP, "cms_heap")       /* and the heaviest items */                                                         \
-    X(COUNTSKETCH_HEAP, "countsketch_heap")
+    X(COUNT, "count")                       /* n alone: count, present */                                              \
+    X(MOMENTS, "moments")                   /* stddev, stdvar by Welford / Chan */                                     \
+    X(COUNTER, "counter")                   /* first, previous, last, resets: the rate family */                       \
+    X(KLL, "kll")                           /* quantiles, rank error; exact while n <= k */                            \
+    X(DDSKETCH, "ddsketch")                 /* quantiles, relative error */                                            \
+    X(HLL, "hll")                           /* distinct values */                                                      \
+    X(VALUES, "values")                     /* exact multiset: quantiles */                                            \
+    X(CMS, "cms")                           /* items' weights by Count-Min: whole, not negative */                     \
+    X(COUNTSKETCH, "countsketch")           /* by CountSketch: any weights; L2 */                                      \
+    X(CMS_HEAP, "cms_heap")                 /* and the heaviest items */                                               \
+    X(COUNTSKETCH_HEAP, "countsketch_heap") /* and the heaviest items */                                               \
+    X(KMV, "kmv")                           /* distinct items by the k least hashes */
 
 enum family {
     FAMILY_INVALID = 0,
@@ -102,7 +103,7 @@ enum family {
 
 /* Parameters of a view's states. Unused ones are 0, so that two families' parameters compare by value. */
 struct sketch_params {
-    uint32_t k;        /* KLL: 8..65535 */
+    uint32_t k;        /* KLL: 8..65535; KMV: 16..65536 */
     uint32_t max_bins; /* DDSKETCH: bins kept in all before the lowest collapse; 0 = 2048; 16..65536 */
     double alpha;      /* DDSKETCH: relative error, 1e-6 <= alpha < 1 */
     uint32_t p;        /* HLL: precision 4..18 */

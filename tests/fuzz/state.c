@@ -24,6 +24,8 @@ static struct sketch_params choose_params(struct choices *c, enum family family)
         return (struct sketch_params){.k = ks[which]};
     if (family == FAMILY_DDSKETCH)
         return (struct sketch_params){.alpha = alphas[which], .max_bins = bins[choose_below(c, 4)]};
+    if (family == FAMILY_KMV)
+        return (struct sketch_params){.k = 2 * ks[which]};
     if (family == FAMILY_HLL)
         return (struct sketch_params){.p = ps[which]};
     if (family >= FAMILY_CMS) {
