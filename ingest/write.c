@@ -352,8 +352,11 @@ static int write_locked(struct apply *a, struct str body, struct err *e)
         return rc;
     a->admission.watermark_ms = ingest_watermark_locked(in);
     rc = apply_request(a, e);
-    if (rc)
+    if (rc) {
+        /* What came before the failure is in the head but will not be in the log: only a checkpoint makes it safe. */
+        in->log_broken = a->result->samples_applied > 0;
         return rc;
+    }
     if (a->result->samples_applied) {
         struct wal_record record = {.receive_ms = a->admission.receive_ms,
                                     .settings_hash = in->settings_hash,
