@@ -21,5 +21,6 @@ extern const struct family_info cms_heap_family;         /* cms.c */
 extern const struct family_info countsketch_family;      /* countsketch.c */
 extern const struct family_info countsketch_heap_family; /* countsketch.c */
 extern const struct family_info kmv_family;              /* kmv.c */
+extern const struct family_info univmon_family;          /* univmon.c */
 
 #endif

@@ -29,7 +29,7 @@ static const struct family_info *const family_table[FAMILY_END] = {
     [FAMILY_HLL] = &hll_family,           [FAMILY_VALUES] = &values_family,
     [FAMILY_CMS] = &cms_family,           [FAMILY_COUNTSKETCH] = &countsketch_family,
     [FAMILY_CMS_HEAP] = &cms_heap_family, [FAMILY_COUNTSKETCH_HEAP] = &countsketch_heap_family,
-    [FAMILY_KMV] = &kmv_family,
+    [FAMILY_KMV] = &kmv_family,           [FAMILY_UNIVMON] = &univmon_family,
 };
 
 static const struct {

@@ -91,7 +91,8 @@ enum statistic {
     X(COUNTSKETCH, "countsketch")           /* by CountSketch: any weights; L2 */                                      \
     X(CMS_HEAP, "cms_heap")                 /* and the heaviest items */                                               \
     X(COUNTSKETCH_HEAP, "countsketch_heap") /* and the heaviest items */                                               \
-    X(KMV, "kmv")                           /* distinct items by the k least hashes */
+    X(KMV, "kmv")                           /* distinct items by the k least hashes */                                 \
+    X(UNIVMON, "univmon")                   /* L1, L2, distinct, entropy, heaviest items from one state */
 
 enum family {
     FAMILY_INVALID = 0,

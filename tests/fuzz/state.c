@@ -30,7 +30,7 @@ static struct sketch_params choose_params(struct choices *c, enum family family)
         return (struct sketch_params){.p = ps[which]};
     if (family >= FAMILY_CMS) {
         static const uint32_t depths[] = {1, 3, 4, 5}, widths[] = {8, 16, 24, 100};
-        bool has_heap = family == FAMILY_CMS_HEAP || family == FAMILY_COUNTSKETCH_HEAP;
+        bool has_heap = family == FAMILY_CMS_HEAP || family == FAMILY_COUNTSKETCH_HEAP || family == FAMILY_UNIVMON;
         return (struct sketch_params){
             .depth = depths[which], .width = widths[choose_below(c, 4)], .heap = has_heap ? 1 + choose_below(c, 2) : 0};
     }
