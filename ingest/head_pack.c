@@ -161,7 +161,7 @@ bool head_pack(const struct head_series *s, int64_t start_ms, int64_t end_ms, bo
     if (s->last_ms <= start_ms || start_ms >= end_ms)
         return true;
     cut_late(&cut, s, start_ms, end_ms);
-    if (newest_only && cut.late_n[0] + cut.late_n[1] == 0)
+    if (newest_only) /* and late samples of the span with it, which may be newer */
         ret->newest_from_ms = cut_newest(&cut, s, end_ms);
     else
         cut_all(&cut, s, start_ms, end_ms);
