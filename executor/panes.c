@@ -175,15 +175,17 @@ static int estimate_series(struct pane_reader *r, uint32_t held_n, double *v, st
     return 0;
 }
 
-/* Panes that still grow are the head's and count as panes; windows whose states do not serve were read from raw. */
+/* The newest pane is the head's while it grows and counts as a pane; other windows without states were read from raw.
+ */
 static uint32_t series_source(const struct pane_reader *r, const struct source_series *s)
 {
     const struct source_result *result = r->site->result;
-    int64_t first_ms =
-        result->windows_n ? result->windows[0][0].end_ms - r->shard.view->panes.step_ms : result->covered_ms;
-    if (s->raw_from_ms < result->covered_ms)
-        return s->raw_from_ms > first_ms ? SOURCE_PANES | SOURCE_RAW : SOURCE_RAW;
-    return result->covered_ms > first_ms || result->windows_n <= 1 ? SOURCE_PANES : SOURCE_RAW;
+    int64_t growing_ms = result->windows_n
+                             ? result->windows[0][result->windows_n - 1].end_ms - r->shard.view->panes.step_ms
+                             : result->covered_ms;
+    if (s->raw_from_ms >= result->covered_ms && s->raw_from_ms >= growing_ms)
+        return SOURCE_PANES;
+    return SOURCE_PANES | SOURCE_RAW;
 }
 
 static int read_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n,
@@ -244,6 +246,11 @@ int panes_estimate(struct eval *ev, const struct pane_site *p, const struct time
                    struct pane_counts *counts, struct err *e)
 {
     struct pane_reader r = {.ev = ev, .site = p, .times = t, .counts = counts};
+    const struct source_result *result = p->result;
+    /* Nothing is kept yet: states built here only to be read once would be dearer than the samples, and no more exact.
+     */
+    if (result->windows_n > 1 && result->covered_ms < result->windows[0][0].end_ms)
+        return err_set(e, ERR_NOT_COVERED, "no window of the view has states yet");
     int rc = reader_init(&r, e);
     if (rc == 0)
         rc = read_all(&r, e);
@@ -253,7 +260,7 @@ int panes_estimate(struct eval *ev, const struct pane_site *p, const struct time
     if (rc)
         return rc;
     *ret = (struct value){.type = VALUE_VECTOR, .series = r.out};
-    for (uint32_t i = 0; i < p->result->series_n; i++)
+    for (uint32_t i = 0; i < result->series_n; i++)
         if (r.out[i].v)
             r.out[ret->series_n++] = r.out[i];
     return 0;
