@@ -26,6 +26,13 @@ static const struct frame_ops frame_scalar = {.unpack = frame_unpack_scalar,
                                               .widths = frame_widths_scalar};
 struct frame_ops frame_ops;
 
+static const struct ddsketch_ops ddsketch_scalar = {.scan = ddsketch_scan_scalar, .indexes = ddsketch_indexes_scalar};
+struct ddsketch_ops ddsketch_ops;
+
+static const struct hll_ops hll_scalar = {
+    .coupons = hll_coupons_scalar, .raise = hll_raise_scalar, .histogram = hll_histogram_scalar};
+struct hll_ops hll_ops;
+
 static enum cpu_level most = CPU_SCALAR, used = CPU_SCALAR;
 
 #if defined(__x86_64__)
@@ -61,10 +68,14 @@ static void put_variants(enum cpu_level level)
 {
     if (level >= CPU_AVX2) {
         frame_ops_avx2(&frame_ops);
+        ddsketch_ops_avx2(&ddsketch_ops);
+        hll_ops_avx2(&hll_ops);
     }
     if (level >= CPU_AVX512) {
         order_ops_avx512(&order_ops);
         frame_ops_avx512(&frame_ops);
+        ddsketch_ops_avx512(&ddsketch_ops);
+        hll_ops_avx512(&hll_ops);
     }
 }
 
@@ -101,6 +112,8 @@ enum cpu_level cpu_force(enum cpu_level level)
     used = level < most ? level : most;
     order_ops = order_scalar;
     frame_ops = frame_scalar;
+    ddsketch_ops = ddsketch_scalar;
+    hll_ops = hll_scalar;
     put_variants(used);
     return used;
 }

@@ -26,6 +26,7 @@
 
 #include "kernels/bits.h"
 #include "kernels/carve.h"
+#include "kernels/ddsketch_loops.h"
 #include "kernels/families.h"
 #include "kernels/gamma.h"
 #include "kernels/select.h"
@@ -70,30 +71,49 @@ struct reading {
     uint32_t keys_n;
 };
 
-static int32_t index_of(const struct gamma_map *map, double x)
-{
-    double log;
-    gamma_logs(map, &x, 1, &log);
-    return gamma_index(map, x, log);
-}
-
 /* Decides how the sign is counted. Few samples are sorted, and so is a spread too wide for the window. */
 static void reading_begin(struct reading *r, const struct gamma_map *map, uint64_t *keys, uint64_t *window)
 {
     if (r->n == 0)
         return;
-    r->top = index_of(map, r->greatest);
-    r->low = index_of(map, r->least);
+    r->top = gamma_index(map, r->greatest);
+    r->low = gamma_index(map, r->least);
     r->tally = (struct ddtally){.window = window, .top = r->top};
-    r->keys = r->n <= 24 || (int64_t)r->top - r->low >= DDTALLY_WINDOW ? keys : NULL;
+    uint64_t width = (uint64_t)((int64_t)r->top - r->low);
+    r->keys = r->n <= 24 || !ddtally_reach(&r->tally, width) ? keys : NULL;
 }
 
+/* Adds the bucket of x, which is finite and not 0. */
 static inline void reading_add(struct reading *r, int32_t index)
 {
     if (r->keys)
         r->keys[r->keys_n++] = ddsort_key(index, 0);
     else
-        ddtally_add(&r->tally, index, 1);
+        r->tally.window[r->top - index]++;
+}
+
+/* Adds all samples to the sign they have. */
+static void add_samples(struct reading *positive, struct reading *negative, const struct gamma_map *map,
+                        const double *values, uint32_t n)
+{
+    int32_t index[GAMMA_BATCH];
+    bool tallied = negative->n == 0 && !positive->keys;
+    for (uint32_t done = 0; done < n; done += GAMMA_BATCH) {
+        uint32_t part = n - done < GAMMA_BATCH ? n - done : GAMMA_BATCH;
+        const double *x = values + done;
+        ddsketch_ops.indexes(map, x, part, index);
+        for (uint32_t i = 0; i < part; i++) {
+            if (__builtin_expect(index[i] == GAMMA_UNDECIDED, 0)) {
+                if (x[i] == 0 || !bits_is_finite(x[i]))
+                    continue;
+                index[i] = gamma_index(map, x[i]);
+            }
+            if (tallied)
+                positive->tally.window[positive->top - index[i]]++;
+            else
+                reading_add(x[i] > 0 ? positive : negative, index[i]);
+        }
+    }
 }
 
 static void reading_finish(const struct reading *r, const struct gamma_map *map, struct ddstore *s,
@@ -112,26 +132,25 @@ static void reading_finish(const struct reading *r, const struct gamma_map *map,
     ddsort_bins(r->keys, r->keys_n, NULL, s);
 }
 
-/* Counts and extremes of both signs. */
-static void scan(const double *values, uint32_t n, struct ddcontent *c, struct reading *positive,
-                 struct reading *negative)
+void ddsketch_scan_scalar(struct ddsketch_scan *ret, const double *values, size_t n)
 {
-    positive->least = negative->least = INFINITY;
-    for (uint32_t i = 0; i < n; i++) {
-        double x = values[i], magnitude = fabs(x);
-        if (!(magnitude <= DBL_MAX)) {
-            c->nonfinite_n++;
-            continue;
+    struct ddsketch_scan s = {.positive_least = INT64_MAX, .negative_least = INT64_MAX};
+    for (size_t i = 0; i < n; i++) {
+        int64_t bits = (int64_t)bits_load_u64(&values[i]), magnitude = bits & INT64_MAX;
+        if (magnitude == 0 || magnitude >= INT64_C(2047) << 52) {
+            s.zero_n += magnitude == 0;
+            s.nonfinite_n += magnitude != 0;
+        } else if (bits > 0) {
+            s.positive_greatest = magnitude > s.positive_greatest ? magnitude : s.positive_greatest;
+            s.positive_least = magnitude < s.positive_least ? magnitude : s.positive_least;
+        } else {
+            s.negative_n++;
+            s.negative_greatest = magnitude > s.negative_greatest ? magnitude : s.negative_greatest;
+            s.negative_least = magnitude < s.negative_least ? magnitude : s.negative_least;
         }
-        if (x == 0) {
-            c->zero_n++;
-            continue;
-        }
-        struct reading *r = x > 0 ? positive : negative;
-        r->n++;
-        r->greatest = magnitude > r->greatest ? magnitude : r->greatest;
-        r->least = magnitude < r->least ? magnitude : r->least;
     }
+    s.positive_n = n - s.negative_n - s.zero_n - s.nonfinite_n;
+    *ret = s;
 }
 
 static int ddsketch_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
@@ -148,19 +167,19 @@ static int ddsketch_build(uint8_t *dst, size_t cap, size_t *ret_size, const stru
     struct gamma_map map;
     gamma_init(&map, params->alpha);
     struct ddcontent c = {0};
-    struct reading positive = {0}, negative = {0};
-    scan(values, n, &c, &positive, &negative);
+    struct ddsketch_scan scan;
+    ddsketch_ops.scan(&scan, values, n);
+    c.zero_n = scan.zero_n;
+    c.nonfinite_n = scan.nonfinite_n;
+    struct reading positive = {.n = (uint32_t)scan.positive_n,
+                               .greatest = bits_to_f64((uint64_t)scan.positive_greatest),
+                               .least = bits_to_f64((uint64_t)scan.positive_least)};
+    struct reading negative = {.n = (uint32_t)scan.negative_n,
+                               .greatest = bits_to_f64((uint64_t)scan.negative_greatest),
+                               .least = bits_to_f64((uint64_t)scan.negative_least)};
     reading_begin(&positive, &map, keys, window);
     reading_begin(&negative, &map, keys + positive.n, other_window);
-    double logs[GAMMA_BATCH];
-    for (uint32_t done = 0; done < n; done += GAMMA_BATCH) {
-        uint32_t part = n - done < GAMMA_BATCH ? n - done : GAMMA_BATCH;
-        const double *x = values + done;
-        gamma_logs(&map, x, part, logs);
-        for (uint32_t i = 0; i < part; i++)
-            if (x[i] != 0 && bits_is_finite(x[i]))
-                reading_add(x[i] > 0 ? &positive : &negative, gamma_index(&map, x[i], logs[i]));
-    }
+    add_samples(&positive, &negative, &map, values, n);
     reading_finish(&positive, &map, &c.positive, bins, tmp);
     reading_finish(&negative, &map, &c.negative, bins + c.positive.bins_n, tmp);
     return ddcontent_write(dst, cap, ret_size, &c, params);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/bits.h"
+#include "kernels/ddsketch_loops.h"
 
 /* --- double-double arithmetic (Dekker 1971, Knuth) --- */
 
@@ -136,38 +137,22 @@ void gamma_init(struct gamma_map *map, double alpha)
     map->slack = map->per_octave * 4e-12 + 1e-9;
 }
 
-/* log2 of each |x|: exponent, plus 2 atanh((m - 1) / (m + 1)) / ln 2 with m in [sqrt 1/2, sqrt 2). Straight-line, so
- * that compilers turn it into vector code; the operations and their order are the definition. */
-void gamma_logs(const struct gamma_map *map, const double *x, size_t n, double *ret_logs)
+void ddsketch_indexes_scalar(const struct gamma_map *map, const double *x, size_t n, int32_t *ret_index)
 {
-    static const double c[] = {2.8853900817779268, 0.9617966939259756, 0.5770780163555853,  0.4121985831111324,
-                               0.3205988979753252, 0.2623081892525388, 0.22195308321368669, 0.19235933878519512};
-    double per_octave = map->per_octave;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t bits = bits_of_f64(x[i]) & (UINT64_MAX >> 1);
-        double e = bits_to_f64(bits >> 52 | UINT64_C(0x4330000000000000)) - (0x1p52 + 1023);
-        double m = bits_to_f64((bits & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000));
-        double up = m > 1.4142135623730951 ? 1.0 : 0.0;
-        m *= 1 - 0.5 * up;
-        double s = (m - 1) / (m + 1), z = s * s;
-        double series = c[0] + z * (c[1] + z * (c[2] + z * (c[3] + z * (c[4] + z * (c[5] + z * (c[6] + z * c[7]))))));
-        ret_logs[i] = (e + up + s * series) * per_octave;
-    }
+    gamma_loop_indexes(map, x, n, ret_index);
 }
 
-/* The logarithm of any |x| > 0. */
+/* The logarithm of any |x| > 0, in buckets. */
 static double log_of(const struct gamma_map *map, double x)
 {
-    double log, normal = fabs(x) < DBL_MIN ? x * 0x1p54 : x;
-    gamma_logs(map, &normal, 1, &log);
+    double normal = fabs(x) < DBL_MIN ? x * 0x1p54 : x;
+    double log = gamma_loop_log(bits_of_f64(fabs(normal)), map->per_octave);
     return fabs(x) < DBL_MIN ? log - 54 * map->per_octave : log;
 }
 
-int32_t gamma_index_slow(const struct gamma_map *map, double x, double log)
+int32_t gamma_index(const struct gamma_map *map, double x)
 {
-    if (fabs(x) < DBL_MIN)
-        log = log_of(map, x);
-    double nearest = floor(log + 0.5);
+    double log = log_of(map, x), nearest = floor(log + 0.5);
     if (fabs(log - nearest) > map->slack)
         return (int32_t)nearest - (log < nearest);
     return (int32_t)nearest - !reaches(x, edge(map, (int32_t)nearest));

@@ -29,28 +29,15 @@ struct gamma_map {
 };
 
 enum { GAMMA_BATCH = 256, GAMMA_INDEX_MAX = 400000000 }; /* |index| stays below for alpha >= 1e-6 */
+#define GAMMA_UNDECIDED INT32_MIN
 
 /* 1e-6 <= alpha < 1. */
 void gamma_init(struct gamma_map *map, double alpha);
 
-/* Logarithms to base gamma of the magnitudes of x[0..n), n <= GAMMA_BATCH, within map->slack; anything for zeros,
- * subnormal numbers, infinities and NaNs. */
-void gamma_logs(const struct gamma_map *map, const double *x, size_t n, double *ret_logs);
-/* The bucket of |x|, x finite and not 0, when `log`, its entry of gamma_logs, does not decide: close to an edge, or x
- * subnormal. */
-int32_t gamma_index_slow(const struct gamma_map *map, double x, double log);
+/* The bucket of |x|, x finite and not 0. ddsketch_ops.indexes finds that of most numbers faster, many at once. */
+int32_t gamma_index(const struct gamma_map *map, double x);
 /* How far up its bucket |x| lies, in 1/256 of it on the logarithmic scale. */
 uint8_t gamma_share(const struct gamma_map *map, double x, int32_t index);
-
-/* The bucket of |x|, x finite and not 0; `log` is its entry of gamma_logs. */
-static inline int32_t gamma_index(const struct gamma_map *map, double x, double log)
-{
-    const double round = 6755399441055744.0; /* 1.5 * 2^52: adding it leaves an integer */
-    double nearest = (log + round) - round, off = log - nearest;
-    if (__builtin_expect(__builtin_fabs(off) > map->slack && __builtin_fabs(x) >= DBL_MIN, 1))
-        return (int32_t)nearest - (off < 0);
-    return gamma_index_slow(map, x, log);
-}
 
 /* gamma^index (1 + alpha), DBL_MAX where it overflows. */
 double gamma_representative(const struct gamma_map *map, int32_t index);

@@ -22,8 +22,11 @@
 #include "kernels/bits.h"
 #include "kernels/carve.h"
 #include "kernels/families.h"
+#include "kernels/hll_loops.h"
+#include "kernels/order.h"
 
-enum { P_MIN = 4, P_MAX = 18, SPARSE = 1, DENSE = 2, FORM_MASK = 7, HEAD_SIZE = 2, RHO_BITS = 6, RHO_MASK = 63 };
+enum { P_MIN = 4, P_MAX = 18, SPARSE = 1, DENSE = 2, FORM_MASK = 7, HEAD_SIZE = 2, BATCH = 256 };
+enum { SORT_BELOW = 32 }; /* fewer samples than this share of the registers are sorted instead */
 
 static int hll_check_params(const struct sketch_params *params, const char **reason)
 {
@@ -46,10 +49,11 @@ static size_t hll_size_bound(const struct sketch_params *params, uint64_t n)
     return HEAD_SIZE + (size_t)(n > sparse_most(params->p) && dense > sparse ? dense : sparse);
 }
 
-/* Registers, and the coupons of a build that may stay sparse. */
+/* Registers, the coupons of a state that may stay sparse, and those of few samples to be sorted. */
 static size_t hll_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k)
 {
-    return carve_size(UINT64_C(1) << params->p) + 2 * carve_size(sparse_most(params->p) * sizeof(uint32_t));
+    return carve_size(UINT64_C(1) << params->p) + carve_size((sparse_most(params->p) + 1) * sizeof(uint32_t)) +
+           carve_size(2 * ((UINT64_C(1) << params->p) / SORT_BELOW) * sizeof(uint64_t));
 }
 
 static uint8_t seed_mark(uint64_t seed)
@@ -57,45 +61,40 @@ static uint8_t seed_mark(uint64_t seed)
     return (uint8_t)XXH3_64bits(&seed, sizeof seed);
 }
 
-static inline uint32_t coupon_of(double value, uint32_t p, uint64_t seed)
+void hll_coupons_scalar(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed)
 {
-    uint64_t bits = value == 0 ? 0 : value != value ? BITS_NAN : bits_of_f64(value);
-    uint64_t hash = XXH3_64bits_withSeed(&bits, sizeof bits, seed);
-    uint32_t rho = (uint32_t)__builtin_clzll(hash << p | UINT64_C(1) << (p - 1)) + 1;
-    return (uint32_t)(hash >> (64 - p)) << RHO_BITS | rho;
+    hll_loop_coupons(ret, values, n, p, seed);
+}
+
+void hll_raise_scalar(uint8_t *registers, const uint8_t *src, size_t m)
+{
+    hll_loop_raise(registers, src, m);
+}
+
+void hll_histogram_scalar(const uint8_t *registers, size_t m, uint32_t *ret_many)
+{
+    uint32_t many[4][64] = {{0}}; /* four tables, so that equal neighbours do not wait for each other */
+    for (size_t i = 0; i < m; i += 4)
+        for (unsigned j = 0; j < 4; j++)
+            many[j][registers[i + j] & HLL_RHO_MASK]++;
+    for (unsigned r = 0; r < 64; r++)
+        ret_many[r] = many[0][r] + many[1][r] + many[2][r] + many[3][r];
 }
 
 static inline void raise_register(uint8_t *registers, uint32_t coupon)
 {
-    uint8_t *r = registers + (coupon >> RHO_BITS), rho = coupon & RHO_MASK;
+    uint8_t *r = registers + (coupon >> HLL_RHO_BITS), rho = coupon & HLL_RHO_MASK;
     *r = rho > *r ? rho : *r;
 }
 
-/* Upwards by insertion for few, else one counting pass per byte. */
-static void sort_coupons(uint32_t *v, uint32_t n, uint32_t *tmp)
+/* The varint of a step, without a branch for steps of up to three bytes. Writes four bytes, which the bound allows. */
+static inline uint8_t *put_step(uint8_t *out, uint32_t step)
 {
-    if (n <= 32) {
-        for (uint32_t i = 1; i < n; i++) {
-            uint32_t x = v[i], j = i;
-            for (; j > 0 && v[j - 1] > x; j--)
-                v[j] = v[j - 1];
-            v[j] = x;
-        }
-        return;
-    }
-    for (unsigned shift = 0; shift < 24; shift += 8) {
-        uint32_t at[257] = {0};
-        for (uint32_t i = 0; i < n; i++)
-            at[(v[i] >> shift & 255) + 1]++;
-        for (unsigned b = 0; b < 256; b++)
-            at[b + 1] += at[b];
-        for (uint32_t i = 0; i < n; i++)
-            tmp[at[v[i] >> shift & 255]++] = v[i];
-        uint32_t *swap = v;
-        v = tmp;
-        tmp = swap;
-    }
-    memcpy(tmp, v, n * sizeof *v); /* three passes end in the other array */
+    if (__builtin_expect(step >> 21 != 0, 0))
+        return bits_put_varint(out, step);
+    uint32_t second = step > 0x7f, third = step > 0x3fff;
+    bits_store_u32(out, (step & 0x7f) | (step << 1 & 0x7f00) | (step << 2 & 0x7f0000) | second << 7 | third << 15);
+    return out + 1 + second + third;
 }
 
 static int write_sparse(uint8_t *dst, size_t cap, size_t *ret_size, const uint32_t *coupons, uint32_t n, uint32_t p,
@@ -108,7 +107,7 @@ static int write_sparse(uint8_t *dst, size_t cap, size_t *ret_size, const uint32
     *out++ = mark;
     uint32_t last = 0;
     for (uint32_t i = 0; i < n; i++) {
-        out = bits_put_varint(out, coupons[i] - last);
+        out = put_step(out, coupons[i] - last);
         last = coupons[i];
     }
     *ret_size = (size_t)(out - dst);
@@ -119,15 +118,15 @@ static int write_sparse(uint8_t *dst, size_t cap, size_t *ret_size, const uint32
 static int write_registers(uint8_t *dst, size_t cap, size_t *ret_size, const uint8_t *registers, uint32_t p,
                            uint8_t mark, uint32_t *coupons)
 {
-    uint32_t m = 1u << p, used = 0, n = 0;
-    for (uint32_t i = 0; i < m; i++)
-        used += registers[i] != 0;
-    if (used <= sparse_most(p)) {
-        for (uint32_t i = 0; i < m; i++)
-            if (registers[i] != 0)
-                coupons[n++] = i << RHO_BITS | registers[i];
+    uint32_t m = 1u << p, n = 0, most = sparse_most(p);
+    for (uint32_t i = 0; i < m && n <= most; i += 8)
+        if (bits_load_u64(registers + i) != 0)
+            for (uint32_t j = i; j < i + 8 && n <= most; j++) {
+                coupons[n] = j << HLL_RHO_BITS | registers[j]; /* no branch: any of the eight may be in use */
+                n += registers[j] != 0;
+            }
+    if (n <= most)
         return write_sparse(dst, cap, ret_size, coupons, n, p, mark);
-    }
     if (cap < HEAD_SIZE + (size_t)m)
         return SKETCH_NO_ROOM;
     dst[0] = (uint8_t)(DENSE | p << 3);
@@ -145,46 +144,108 @@ static int hll_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sk
     uint32_t p = params->p, most = sparse_most(p);
     uint8_t *rest = scratch;
     uint8_t *registers = carve(&rest, UINT64_C(1) << p);
-    uint32_t *coupons = carve(&rest, most * sizeof *coupons), *tmp = carve(&rest, most * sizeof *tmp);
-    if (n > most) {
+    uint32_t *coupons = carve(&rest, (most + 1) * sizeof *coupons);
+    if (n >= (1u << p) / SORT_BELOW) {
         memset(registers, 0, (size_t)1 << p);
-        for (uint32_t i = 0; i < n; i++)
-            raise_register(registers, coupon_of(values[i], p, seed));
+        uint32_t batch[BATCH];
+        for (uint32_t done = 0; done < n; done += BATCH) {
+            uint32_t part = n - done < BATCH ? n - done : BATCH;
+            hll_ops.coupons(batch, values + done, part, p, seed);
+            for (uint32_t i = 0; i < part; i++)
+                raise_register(registers, batch[i]);
+        }
         return write_registers(dst, cap, ret_size, registers, p, seed_mark(seed), coupons);
     }
-    for (uint32_t i = 0; i < n; i++)
-        coupons[i] = coupon_of(values[i], p, seed);
-    sort_coupons(coupons, n, tmp);
+    uint64_t *keys = (uint64_t *)(void *)rest, *tmp = keys + n;
+    coupons = (uint32_t *)(void *)registers;
+    uint32_t batch[BATCH];
+    for (uint32_t done = 0; done < n; done += BATCH) {
+        uint32_t part = n - done < BATCH ? n - done : BATCH;
+        hll_ops.coupons(batch, values + done, part, p, seed);
+        for (uint32_t i = 0; i < part; i++)
+            keys[done + i] = batch[i];
+    }
+    order_sort(keys, n, tmp);
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (i + 1 == n || coupons[i] >> RHO_BITS != coupons[i + 1] >> RHO_BITS)
-            coupons[kept++] = coupons[i];
+    for (uint32_t i = 0; i < n; i++) { /* of one register's the last, which is the greatest */
+        coupons[kept] = (uint32_t)keys[i];
+        kept += i + 1 == n || keys[i] >> HLL_RHO_BITS != keys[i + 1] >> HLL_RHO_BITS;
+    }
     return write_sparse(dst, cap, ret_size, coupons, kept, p, seed_mark(seed));
+}
+
+/* A sparse state's coupons one after the other. */
+struct coupon_cursor {
+    const uint8_t *p, *end;
+    uint64_t coupon;
+};
+
+/* All coupons of one; false if malformed. */
+static bool raise_rest(uint8_t *registers, struct coupon_cursor *c, size_t m)
+{
+    uint64_t step;
+    while (c->p < c->end) {
+        c->p = bits_get_varint(c->p, c->end, &step);
+        c->coupon += c->p ? step : 0;
+        if (!c->p || c->coupon >> HLL_RHO_BITS >= m)
+            return false;
+        raise_register(registers, (uint32_t)c->coupon);
+    }
+    return true;
+}
+
+/* As many as are certain to lie inside of WAYS states at once: where a coupon begins depends on the one before, so one
+ * state's are read one after the other, but states do not wait for each other. Steps of up to three bytes, without a
+ * branch on their length. */
+enum { WAYS = 4 };
+static bool raise_together(uint8_t *registers, struct coupon_cursor *c, size_t m)
+{
+    for (;;) {
+        uint64_t most = 0;
+        for (unsigned j = 0; j < WAYS; j++) {
+            if (c[j].end - c[j].p < 4)
+                return most < m;
+            uint32_t v = bits_load_u32(c[j].p);
+            uint32_t second = v >> 7 & 1, third = second & v >> 15;
+            if (__builtin_expect(third & v >> 23, 0))
+                return most < m;
+            c[j].coupon += (v & 0x7f) + ((v >> 1 & 0x3f80) & (0 - second)) + ((v >> 2 & 0x1fc000) & (0 - third));
+            c[j].p += 1 + second + third;
+            most |= c[j].coupon >> HLL_RHO_BITS;
+            raise_register(registers, (uint32_t)c[j].coupon & (((uint32_t)m << HLL_RHO_BITS) - 1));
+        }
+        if (most >= m)
+            return false;
+    }
 }
 
 /* Raises the registers by all inputs. */
 static int unite(uint8_t *registers, const struct state_ref *src, uint32_t k, uint32_t p)
 {
     size_t m = (size_t)1 << p;
+    struct coupon_cursor sparse[WAYS];
+    uint32_t sparse_n = 0;
     memset(registers, 0, m);
     for (uint32_t i = 0; i < k; i++) {
-        const uint8_t *s = src[i].bytes + HEAD_SIZE, *end = src[i].bytes + src[i].size;
+        const uint8_t *s = src[i].bytes + HEAD_SIZE;
         if (src[i].bytes[0] >> 3 != p || src[i].bytes[1] != src[0].bytes[1])
             return SKETCH_MISMATCH;
         if ((src[i].bytes[0] & FORM_MASK) == DENSE) {
-            for (size_t j = 0; j < m; j++)
-                registers[j] = s[j] > registers[j] ? s[j] : registers[j];
+            hll_ops.raise(registers, s, m);
             continue;
         }
-        uint64_t coupon = 0, step;
-        while (s < end) {
-            s = bits_get_varint(s, end, &step);
-            coupon += s ? step : 0;
-            if (!s || coupon >> RHO_BITS >= m)
+        sparse[sparse_n++] = (struct coupon_cursor){.p = s, .end = src[i].bytes + src[i].size};
+        if (sparse_n < WAYS)
+            continue;
+        if (!raise_together(registers, sparse, m))
+            return SKETCH_CORRUPT;
+        while (sparse_n > 0)
+            if (!raise_rest(registers, &sparse[--sparse_n], m))
                 return SKETCH_CORRUPT;
-            raise_register(registers, (uint32_t)coupon);
-        }
     }
+    while (sparse_n > 0)
+        if (!raise_rest(registers, &sparse[--sparse_n], m))
+            return SKETCH_CORRUPT;
     return SKETCH_OK;
 }
 
@@ -232,13 +293,11 @@ static double tau(double x)
 static double estimate_registers(const uint8_t *registers, uint32_t p)
 {
     uint32_t m = 1u << p, q = 64 - p;
-    uint32_t many[4][64] = {{0}}; /* four tables, so that equal neighbours do not wait for each other */
-    for (uint32_t i = 0; i < m; i += 4)
-        for (unsigned j = 0; j < 4; j++)
-            many[j][registers[i + j] & RHO_MASK]++;
+    uint32_t many[64];
+    hll_ops.histogram(registers, m, many);
     double count[64];
     for (unsigned r = 0; r < 64; r++)
-        count[r] = (double)(many[0][r] + many[1][r] + many[2][r] + many[3][r]);
+        count[r] = (double)many[r];
     if (count[0] == m)
         return 0;
     double z = m * tau(1 - count[q + 1] / m);
@@ -276,14 +335,14 @@ static int validate_sparse(const uint8_t *bytes, size_t n, uint32_t p, const cha
     uint64_t coupon = 0, step;
     uint32_t coupons = 0;
     for (; s < end; coupons++) {
-        uint64_t last_index = coupon >> RHO_BITS;
+        uint64_t last_index = coupon >> HLL_RHO_BITS;
         s = bits_get_varint(s, end, &step);
-        if (!s || step == 0 || step >> (p + RHO_BITS) != 0)
+        if (!s || step == 0 || step >> (p + HLL_RHO_BITS) != 0)
             return refuse(reason, "an HLL coupon is malformed");
         coupon += step;
-        uint32_t rho = coupon & RHO_MASK;
-        if (coupon >> RHO_BITS >> p != 0 || rho == 0 || rho > 65 - p ||
-            (coupons > 0 && coupon >> RHO_BITS == last_index))
+        uint32_t rho = coupon & HLL_RHO_MASK;
+        if (coupon >> HLL_RHO_BITS >> p != 0 || rho == 0 || rho > 65 - p ||
+            (coupons > 0 && coupon >> HLL_RHO_BITS == last_index))
             return refuse(reason, "an HLL coupon is out of range or its register stands twice");
     }
     if (coupons == 0 || coupons > sparse_most(p))

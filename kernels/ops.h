@@ -73,4 +73,39 @@ unsigned frame_widths_scalar(const uint64_t *r, unsigned n, uint64_t middle);
 void frame_ops_avx2(struct frame_ops *ops);
 void frame_ops_avx512(struct frame_ops *ops);
 
+/* DDSketch's samples (kernels/gamma.h, kernels/ddsketch.c). */
+struct gamma_map;
+struct ddsketch_scan {
+    uint64_t positive_n, negative_n, zero_n, nonfinite_n;
+    /* Bits of the magnitudes; of no sample: greatest 0, least INT64_MAX. */
+    int64_t positive_greatest, positive_least, negative_greatest, negative_least;
+};
+struct ddsketch_ops {
+    /* Counts and extremes of both signs. */
+    void (*scan)(struct ddsketch_scan *ret, const double *values, size_t n);
+    /* The bucket of each |x[i]|, or GAMMA_UNDECIDED: close to an edge, zero, subnormal, infinite or NaN. */
+    void (*indexes)(const struct gamma_map *map, const double *x, size_t n, int32_t *ret_index);
+};
+extern struct ddsketch_ops ddsketch_ops;
+void ddsketch_scan_scalar(struct ddsketch_scan *ret, const double *values, size_t n);
+void ddsketch_indexes_scalar(const struct gamma_map *map, const double *x, size_t n, int32_t *ret_index);
+void ddsketch_ops_avx2(struct ddsketch_ops *ops);
+void ddsketch_ops_avx512(struct ddsketch_ops *ops);
+
+/* HLL (kernels/hll.c). */
+struct hll_ops {
+    /* The coupon of each value. */
+    void (*coupons)(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed);
+    /* Each register becomes the greater of itself and src's. */
+    void (*raise)(uint8_t *registers, const uint8_t *src, size_t m);
+    /* ret_many[r] = how many registers are r; all are below 64, m is a multiple of 16. */
+    void (*histogram)(const uint8_t *registers, size_t m, uint32_t *ret_many);
+};
+extern struct hll_ops hll_ops;
+void hll_coupons_scalar(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed);
+void hll_raise_scalar(uint8_t *registers, const uint8_t *src, size_t m);
+void hll_histogram_scalar(const uint8_t *registers, size_t m, uint32_t *ret_many);
+void hll_ops_avx2(struct hll_ops *ops);
+void hll_ops_avx512(struct hll_ops *ops);
+
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/gamma.h"
+#include "kernels/ops.h"
 #include "states.h"
 #include "suite.h"
 
@@ -13,9 +14,12 @@ static struct sketch_params accuracy(double alpha)
 
 static int32_t index_of(const struct gamma_map *map, double x)
 {
-    double log;
-    gamma_logs(map, &x, 1, &log);
-    return gamma_index(map, x, log);
+    int32_t index;
+    ddsketch_ops.indexes(map, &x, 1, &index);
+    if (index == GAMMA_UNDECIDED)
+        return gamma_index(map, x);
+    ck_assert_int_eq(index, gamma_index(map, x));
+    return index;
 }
 
 /* The index against logarithms in extended precision, away from the edges; at the edges: 1 opens bucket 0, the value

@@ -1,0 +1,81 @@
+/* HLL with 64-byte vectors. */
+#include <immintrin.h>
+
+#include "kernels/hll_loops.h"
+
+enum { LANES = 8 };
+
+static inline __m512i hash(__m512i bits, __m512i flip)
+{
+    const __m512i multiplier = _mm512_set1_epi64((int64_t)HLL_MULTIPLIER);
+    __m512i h = _mm512_xor_si512(_mm512_rol_epi64(bits, 32), flip);
+    h = _mm512_ternarylogic_epi64(h, _mm512_rol_epi64(h, 49), _mm512_rol_epi64(h, 24), 0x96);
+    h = _mm512_mullo_epi64(h, multiplier);
+    h = _mm512_xor_si512(h, _mm512_add_epi64(_mm512_srli_epi64(h, 35), _mm512_set1_epi64(8)));
+    h = _mm512_mullo_epi64(h, multiplier);
+    return _mm512_xor_si512(h, _mm512_srli_epi64(h, 28));
+}
+
+static void coupons(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed)
+{
+    const __m512i flip = _mm512_set1_epi64((int64_t)hll_hash_flip(seed));
+    const __m512i bound = _mm512_set1_epi64((int64_t)(UINT64_C(1) << (p - 1)));
+    for (size_t i = 0; i < n; i += LANES) {
+        __mmask8 lanes = n - i >= LANES ? 0xff : (__mmask8)((1u << (n - i)) - 1);
+        __m512d v = _mm512_maskz_loadu_pd(lanes, values + i);
+        __m512i bits = _mm512_castpd_si512(v);
+        bits =
+            _mm512_mask_mov_epi64(bits, _mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_EQ_OQ), _mm512_setzero_si512());
+        bits =
+            _mm512_mask_mov_epi64(bits, _mm512_cmp_pd_mask(v, v, _CMP_UNORD_Q), _mm512_set1_epi64((int64_t)BITS_NAN));
+        __m512i h = hash(bits, flip);
+        __m512i zeros = _mm512_lzcnt_epi64(_mm512_or_si512(_mm512_sll_epi64(h, _mm_cvtsi32_si128((int)p)), bound));
+        __m512i index = _mm512_slli_epi64(_mm512_srl_epi64(h, _mm_cvtsi32_si128((int)(64 - p))), HLL_RHO_BITS);
+        __m512i coupon = _mm512_or_si512(index, _mm512_add_epi64(zeros, _mm512_set1_epi64(1)));
+        _mm256_mask_storeu_epi32(ret + i, lanes, _mm512_cvtepi64_epi32(coupon));
+    }
+}
+
+static void raise(uint8_t *registers, const uint8_t *src, size_t m)
+{
+    size_t i = 0;
+    for (; i + 64 <= m; i += 64)
+        _mm512_storeu_si512(registers + i,
+                            _mm512_max_epu8(_mm512_loadu_si512(registers + i), _mm512_loadu_si512(src + i)));
+    if (i < m)
+        hll_loop_raise(registers + i, src + i, m - i);
+}
+
+/* One value after the other, from the least there is to the greatest: few have any registers. */
+static void histogram(const uint8_t *registers, size_t m, uint32_t *ret_many)
+{
+    size_t whole = m / 64 * 64;
+    memset(ret_many, 0, 64 * sizeof *ret_many);
+    for (size_t i = whole; i < m; i++)
+        ret_many[registers[i]]++;
+    __m512i least = _mm512_set1_epi8(63), most = _mm512_setzero_si512();
+    for (size_t i = 0; i < whole; i += 64) {
+        __m512i v = _mm512_loadu_si512(registers + i);
+        least = _mm512_min_epu8(least, v);
+        most = _mm512_max_epu8(most, v);
+    }
+    uint8_t low[64], high[64], from = 63, to = 0;
+    _mm512_storeu_si512(low, least);
+    _mm512_storeu_si512(high, most);
+    for (unsigned i = 0; i < 64; i++) {
+        from = low[i] < from ? low[i] : from;
+        to = high[i] > to ? high[i] : to;
+    }
+    for (unsigned r = from; whole > 0 && r <= to; r++) {
+        const __m512i value = _mm512_set1_epi8((char)r);
+        uint64_t many = 0;
+        for (size_t i = 0; i < whole; i += 64)
+            many += (uint64_t)__builtin_popcountll(_mm512_cmpeq_epi8_mask(_mm512_loadu_si512(registers + i), value));
+        ret_many[r] += (uint32_t)many;
+    }
+}
+
+void hll_ops_avx512(struct hll_ops *ops)
+{
+    *ops = (struct hll_ops){.coupons = coupons, .raise = raise, .histogram = histogram};
+}
