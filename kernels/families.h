@@ -6,21 +6,24 @@
 
 #include "kernels/sketch.h"
 
-extern const struct family_info sum_family;              /* sum.c */
-extern const struct family_info min_family;              /* exact.c */
-extern const struct family_info max_family;              /* exact.c */
-extern const struct family_info count_family;            /* exact.c */
-extern const struct family_info moments_family;          /* moments.c */
-extern const struct family_info counter_family;          /* counter.c */
-extern const struct family_info kll_family;              /* kll.c */
-extern const struct family_info ddsketch_family;         /* ddsketch.c */
-extern const struct family_info hll_family;              /* hll.c */
-extern const struct family_info values_family;           /* values.c */
-extern const struct family_info cms_family;              /* cms.c */
-extern const struct family_info cms_heap_family;         /* cms.c */
-extern const struct family_info countsketch_family;      /* countsketch.c */
-extern const struct family_info countsketch_heap_family; /* countsketch.c */
-extern const struct family_info kmv_family;              /* kmv.c */
-extern const struct family_info univmon_family;          /* univmon.c */
+extern const struct family_info sum_family;               /* sum.c */
+extern const struct family_info min_family;               /* exact.c */
+extern const struct family_info max_family;               /* exact.c */
+extern const struct family_info count_family;             /* exact.c */
+extern const struct family_info moments_family;           /* moments.c */
+extern const struct family_info counter_family;           /* counter.c */
+extern const struct family_info kll_family;               /* kll.c */
+extern const struct family_info ddsketch_family;          /* ddsketch.c */
+extern const struct family_info hll_family;               /* hll.c */
+extern const struct family_info values_family;            /* values.c */
+extern const struct family_info cms_family;               /* cms.c */
+extern const struct family_info cms_heap_family;          /* cms.c */
+extern const struct family_info countsketch_family;       /* countsketch.c */
+extern const struct family_info countsketch_heap_family;  /* countsketch.c */
+extern const struct family_info kmv_family;               /* kmv.c */
+extern const struct family_info univmon_family;           /* univmon.c */
+extern const struct family_info hydra_cms_family;         /* hydra_families.c */
+extern const struct family_info hydra_countsketch_family; /* hydra_families.c */
+extern const struct family_info hydra_kll_family;         /* hydra_families.c */
 
 #endif

@@ -22,14 +22,25 @@ enum {
 };
 
 static const struct family_info *const family_table[FAMILY_END] = {
-    [FAMILY_SUM] = &sum_family,           [FAMILY_MIN] = &min_family,
-    [FAMILY_MAX] = &max_family,           [FAMILY_COUNT] = &count_family,
-    [FAMILY_MOMENTS] = &moments_family,   [FAMILY_COUNTER] = &counter_family,
-    [FAMILY_KLL] = &kll_family,           [FAMILY_DDSKETCH] = &ddsketch_family,
-    [FAMILY_HLL] = &hll_family,           [FAMILY_VALUES] = &values_family,
-    [FAMILY_CMS] = &cms_family,           [FAMILY_COUNTSKETCH] = &countsketch_family,
-    [FAMILY_CMS_HEAP] = &cms_heap_family, [FAMILY_COUNTSKETCH_HEAP] = &countsketch_heap_family,
-    [FAMILY_KMV] = &kmv_family,           [FAMILY_UNIVMON] = &univmon_family,
+    [FAMILY_SUM] = &sum_family,
+    [FAMILY_MIN] = &min_family,
+    [FAMILY_MAX] = &max_family,
+    [FAMILY_COUNT] = &count_family,
+    [FAMILY_MOMENTS] = &moments_family,
+    [FAMILY_COUNTER] = &counter_family,
+    [FAMILY_KLL] = &kll_family,
+    [FAMILY_DDSKETCH] = &ddsketch_family,
+    [FAMILY_HLL] = &hll_family,
+    [FAMILY_VALUES] = &values_family,
+    [FAMILY_CMS] = &cms_family,
+    [FAMILY_COUNTSKETCH] = &countsketch_family,
+    [FAMILY_CMS_HEAP] = &cms_heap_family,
+    [FAMILY_COUNTSKETCH_HEAP] = &countsketch_heap_family,
+    [FAMILY_KMV] = &kmv_family,
+    [FAMILY_UNIVMON] = &univmon_family,
+    [FAMILY_HYDRA_CMS] = &hydra_cms_family,
+    [FAMILY_HYDRA_COUNTSKETCH] = &hydra_countsketch_family,
+    [FAMILY_HYDRA_KLL] = &hydra_kll_family,
 };
 
 static const struct {

@@ -80,19 +80,22 @@ enum statistic {
     X(SUM, "sum") /* sum, count, avg, present: compensated sum and n */                                                \
     X(MIN, "min")                                                                                                      \
     X(MAX, "max")                                                                                                      \
-    X(COUNT, "count")                       /* n alone: count, present */                                              \
-    X(MOMENTS, "moments")                   /* stddev, stdvar by Welford / Chan */                                     \
-    X(COUNTER, "counter")                   /* first, previous, last, resets: the rate family */                       \
-    X(KLL, "kll")                           /* quantiles, rank error; exact while n <= k */                            \
-    X(DDSKETCH, "ddsketch")                 /* quantiles, relative error */                                            \
-    X(HLL, "hll")                           /* distinct values */                                                      \
-    X(VALUES, "values")                     /* exact multiset: quantiles */                                            \
-    X(CMS, "cms")                           /* items' weights by Count-Min: whole, not negative */                     \
-    X(COUNTSKETCH, "countsketch")           /* by CountSketch: any weights; L2 */                                      \
-    X(CMS_HEAP, "cms_heap")                 /* and the heaviest items */                                               \
-    X(COUNTSKETCH_HEAP, "countsketch_heap") /* and the heaviest items */                                               \
-    X(KMV, "kmv")                           /* distinct items by the k least hashes */                                 \
-    X(UNIVMON, "univmon")                   /* L1, L2, distinct, entropy, heaviest items from one state */
+    X(COUNT, "count")                         /* n alone: count, present */                                            \
+    X(MOMENTS, "moments")                     /* stddev, stdvar by Welford / Chan */                                   \
+    X(COUNTER, "counter")                     /* first, previous, last, resets: the rate family */                     \
+    X(KLL, "kll")                             /* quantiles, rank error; exact while n <= k */                          \
+    X(DDSKETCH, "ddsketch")                   /* quantiles, relative error */                                          \
+    X(HLL, "hll")                             /* distinct values */                                                    \
+    X(VALUES, "values")                       /* exact multiset: quantiles */                                          \
+    X(CMS, "cms")                             /* items' weights by Count-Min: whole, not negative */                   \
+    X(COUNTSKETCH, "countsketch")             /* by CountSketch: any weights; L2 */                                    \
+    X(CMS_HEAP, "cms_heap")                   /* and the heaviest items */                                             \
+    X(COUNTSKETCH_HEAP, "countsketch_heap")   /* and the heaviest items */                                             \
+    X(KMV, "kmv")                             /* distinct items by the k least hashes */                               \
+    X(UNIVMON, "univmon")                     /* L1, L2, distinct, entropy, heaviest items from one state */           \
+    X(HYDRA_CMS, "hydra_cms")                 /* many groups' items in one grid of Count-Min sketches */               \
+    X(HYDRA_COUNTSKETCH, "hydra_countsketch") /* of CountSketches */                                                   \
+    X(HYDRA_KLL, "hydra_kll")                 /* a grid of KLLs cannot be merged: a row that refuses */
 
 enum family {
     FAMILY_INVALID = 0,

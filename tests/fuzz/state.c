@@ -31,8 +31,12 @@ static struct sketch_params choose_params(struct choices *c, enum family family)
     if (family >= FAMILY_CMS) {
         static const uint32_t depths[] = {1, 3, 4, 5}, widths[] = {8, 16, 24, 100};
         bool has_heap = family == FAMILY_CMS_HEAP || family == FAMILY_COUNTSKETCH_HEAP || family == FAMILY_UNIVMON;
-        return (struct sketch_params){
-            .depth = depths[which], .width = widths[choose_below(c, 4)], .heap = has_heap ? 1 + choose_below(c, 2) : 0};
+        bool has_grid = family == FAMILY_HYDRA_CMS || family == FAMILY_HYDRA_COUNTSKETCH;
+        return (struct sketch_params){.rows = has_grid ? 1 + choose_below(c, 3) : 0,
+                                      .columns = has_grid ? 1 + choose_below(c, 5) : 0,
+                                      .depth = depths[which],
+                                      .width = widths[choose_below(c, 4)],
+                                      .heap = has_heap ? 1 + choose_below(c, 2) : 0};
     }
     return (struct sketch_params){0};
 }
@@ -79,6 +83,11 @@ static void input_make(struct choices *c, struct input *in)
 {
     *in = (struct input){.f = family_get(1 + choose_below(c, FAMILY_END - 1))};
     in->params = choose_params(c, in->f->family);
+    const char *refused = NULL;
+    if (in->f->check_params(&in->params, &refused) != SKETCH_OK) { /* a family without states */
+        MUST(in->f->merge == MERGE_NONE && refused);
+        return;
+    }
     uint32_t states_n = 1 + choose_below(c, STATES_MAX);
     for (uint32_t i = 0; i < states_n; i++) {
         size_t size;
