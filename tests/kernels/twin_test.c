@@ -1,0 +1,430 @@
+/*
+ * Twins: every function of kernels/ops.h at every level of this machine against the scalar one. Sizes 0..300 and odd
+ * tails, NaN payloads, infinities, subnormal numbers, 1e300 and -0, any alignment. Inputs end where a page that cannot
+ * be read begins, or begin where one ends; bytes around outputs must stay.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "kernels/bits.h"
+#include "kernels/cpu.h"
+#include "kernels/frame_internal.h"
+#include "kernels/gamma.h"
+#include "kernels/hll_loops.h"
+#include "kernels/ops.h"
+#include "kernels/order.h"
+#include "random.h"
+#include "suite.h"
+
+enum { N_MAX = 1100, SMALL_MAX = 300, ROOM = 64 * 1024, GUARD = 64 };
+
+/* --- memory with forbidden pages on both sides --- */
+
+static uint8_t *fenced(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *p = mmap(NULL, ROOM + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(p != MAP_FAILED);
+    ck_assert_int_eq(mprotect(p, page, PROT_NONE), 0);
+    ck_assert_int_eq(mprotect(p + page + ROOM, page, PROT_NONE), 0);
+    return p + page;
+}
+
+/* Where `bytes` touch the fence behind them, or the one before them. */
+static void *against(uint8_t *fence, size_t bytes, bool end)
+{
+    return end ? fence + ROOM - bytes : fence;
+}
+
+/* An output of `bytes` between guards, at an address that is only a multiple of 8. */
+static uint8_t output_room[ROOM + 2 * GUARD + 8];
+static void *output_open(void)
+{
+    memset(output_room, 0xa5, sizeof output_room);
+    return output_room + GUARD + (8 - (uintptr_t)(output_room + GUARD) % 8) % 8;
+}
+static void output_check(const void *output, size_t bytes)
+{
+    const uint8_t *p = output;
+    for (size_t i = 1; i <= GUARD / 2; i++)
+        ck_assert_msg(p[-(ptrdiff_t)i] == 0xa5 && p[bytes + i - 1] == 0xa5, "a guard byte changed, %zu bytes", bytes);
+}
+
+/* --- inputs --- */
+
+enum { KINDS = 6 };
+static double odd_double(uint64_t *s)
+{
+    static const uint64_t odd[] = {0,
+                                   UINT64_C(0x8000000000000000),
+                                   UINT64_C(0x7ff0000000000000),
+                                   UINT64_C(0xfff0000000000000),
+                                   UINT64_C(0x7ff0000000000002), /* the stale marker, signalling */
+                                   UINT64_C(0x7ff8000000000001),
+                                   UINT64_C(0xffffffffffffffff),
+                                   1,
+                                   UINT64_C(0x000fffffffffffff),
+                                   UINT64_C(0x0010000000000000),
+                                   UINT64_C(0x7fefffffffffffff),
+                                   UINT64_C(0xffefffffffffffff),
+                                   UINT64_C(0x7e37e43c8800759c) /* 1e300 */};
+    return bits_to_f64(odd[random_below(s, sizeof odd / sizeof odd[0])]);
+}
+static double kind_double(uint64_t *s, unsigned kind)
+{
+    switch (kind) {
+    case 0:
+        return random_bits_f64(s);
+    case 1:
+        return odd_double(s);
+    case 2:
+        return round(exp(3 + random_normal(s)) * 1000) / 1000;
+    case 3:
+        return random_below(s, 4) - 1.5;
+    case 4:
+        return random_below(s, 20) ? random_normal(s) * 1e5 : odd_double(s);
+    default:
+        return exp(random_normal(s) * 100);
+    }
+}
+static void fill_doubles(uint8_t *at, size_t n, unsigned kind, uint64_t *s)
+{
+    for (size_t i = 0; i < n; i++)
+        bits_store_f64(at + 8 * i, kind_double(s, kind));
+}
+
+/* Sizes 0..300 in turn, then larger odd ones. */
+static size_t size_of_round(unsigned round, uint64_t *s)
+{
+    return round <= SMALL_MAX ? round : SMALL_MAX + random_below(s, N_MAX - SMALL_MAX);
+}
+enum { ROUNDS = SMALL_MAX + 60 };
+
+/* Runs check(level, ...) for each level above scalar; a machine without them tests nothing. */
+#define EACH_LEVEL(level)                                                                                              \
+    for (enum cpu_level level = CPU_AVX2; level <= cpu_most() && cpu_force(level) == level; level++)
+
+/* --- order --- */
+
+START_TEST(order_twins)
+{
+    uint64_t s = suite_seed("twin.order");
+    uint8_t *fence = fenced();
+    static uint64_t keys[N_MAX], expect[N_MAX], tmp[N_MAX], got[N_MAX + ORDER_SLACK];
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t n = size_of_round(round, &s);
+        unsigned kind = random_below(&s, KINDS);
+        uint8_t *values = against(fence, n * 8, round & 1);
+        fill_doubles(values, n, kind, &s);
+        order_keys_scalar(keys, values, n);
+        uint64_t low = n ? keys[random_below(&s, (uint32_t)n)] : 0, high = n ? keys[random_below(&s, (uint32_t)n)] : 9;
+        size_t below_expect = 0, below = 0, kept = order_between_scalar(got, values, n, low, high, &below_expect);
+        memcpy(expect, got, kept * 8);
+        EACH_LEVEL(level)
+        {
+            uint64_t *out = output_open();
+            order_ops.keys(out, values, n);
+            ck_assert_msg(n == 0 || memcmp(out, keys, n * 8) == 0, "keys %s n %zu", cpu_level_name(level), n);
+            output_check(out, n * 8);
+            ck_assert_uint_eq(order_ops.between(got, values, n, low, high, &below), kept);
+            ck_assert_uint_eq(below, below_expect);
+            ck_assert(memcmp(got, expect, kept * 8) == 0);
+        }
+        memcpy(expect, keys, n * 8);
+        order_sort_scalar(expect, n, tmp);
+        size_t at = n ? random_below(&s, (uint32_t)n) : 0;
+        EACH_LEVEL(level)
+        {
+            uint64_t *out = output_open(), *spare = against(fence, n * 8, true);
+            memcpy(out, keys, n * 8);
+            order_ops.sort(out, n, spare);
+            ck_assert_msg(n == 0 || memcmp(out, expect, n * 8) == 0, "sort %s n %zu", cpu_level_name(level), n);
+            output_check(out, n * 8);
+            if (n == 0)
+                continue;
+            memcpy(out, keys, n * 8);
+            order_ops.select(out, n, at, spare);
+            ck_assert_msg(out[at] == expect[at] && (at + 1 == n || out[at + 1] == expect[at + 1]), "select %s n %zu",
+                          cpu_level_name(level), n);
+            output_check(out, n * 8);
+            order_sort_scalar(out, n, tmp);
+            ck_assert(memcmp(out, expect, n * 8) == 0);
+        }
+    }
+}
+END_TEST
+
+/* Sorting where pivots are bad ones: organ pipes, sawteeth, few distinct keys, already sorted. */
+START_TEST(order_shapes)
+{
+    enum { N = 20000 };
+    static uint64_t v[N], expect[N], tmp[N];
+    uint64_t s = suite_seed("twin.order_shapes");
+    for (unsigned shape = 0; shape < 7; shape++) {
+        size_t n = N - random_below(&s, 300);
+        EACH_LEVEL(level)
+        {
+            for (size_t i = 0; i < n; i++) {
+                uint64_t shapes[] = {i, n - i, i < n / 2 ? i : n - i, i % 64, i * n / 64 % n, 7, random_below(&s, 3)};
+                v[i] = expect[i] = shapes[shape];
+            }
+            order_sort_scalar(expect, n, tmp);
+            order_ops.sort(v, n, tmp);
+            ck_assert_msg(memcmp(v, expect, n * 8) == 0, "shape %u %s", shape, cpu_level_name(level));
+        }
+    }
+}
+END_TEST
+
+/* --- frame --- */
+
+static void check_unpack(uint8_t *fence, size_t n, unsigned w, bool end, uint64_t *s)
+{
+    static uint64_t expect[N_MAX];
+    size_t bytes = frame_lane_bytes((unsigned)n, w);
+    uint8_t *lane = against(fence, bytes, end);
+    for (size_t i = 0; i < bytes; i++)
+        lane[i] = (uint8_t)random_u64(s);
+    frame_unpack_scalar(expect, lane, (unsigned)n, w);
+    EACH_LEVEL(level)
+    {
+        uint64_t *out = output_open();
+        frame_ops.unpack(out, lane, (unsigned)n, w);
+        ck_assert_msg(n == 0 || memcmp(out, expect, n * 8) == 0, "unpack %s n %zu w %u", cpu_level_name(level), n, w);
+        output_check(out, n * 8);
+    }
+}
+
+START_TEST(unpack_twins)
+{
+    uint64_t s = suite_seed("twin.unpack");
+    uint8_t *fence = fenced();
+    for (unsigned w = 0; w <= 64; w++) {
+        if (w > FRAME_WIDTH_PACKED && w < 64)
+            continue;
+        for (size_t n = 0; n <= 70; n++)
+            check_unpack(fence, n, w, n & 1, &s);
+        for (unsigned round = 0; round < 8; round++)
+            check_unpack(fence, random_below(&s, FRAME_MAX_N + 1), w, round & 1, &s);
+    }
+}
+END_TEST
+
+/* Integers of up to `bits` bits, signed. */
+static void fill_integers(uint64_t *v, size_t n, unsigned bits, uint64_t *s)
+{
+    for (size_t i = 0; i < n; i++)
+        v[i] = bits == 0 ? 0 : (uint64_t)((int64_t)random_u64(s) >> (64 - bits));
+}
+
+START_TEST(frame_integer_twins)
+{
+    uint64_t s = suite_seed("twin.frame_integers");
+    uint8_t *fence = fenced();
+    static uint64_t expect[N_MAX], rows_expect[FRAME_PREDICTORS][FRAME_MAX_N], rows[FRAME_PREDICTORS][FRAME_MAX_N];
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t n = round <= SMALL_MAX ? round : SMALL_MAX + random_below(&s, FRAME_MAX_N - SMALL_MAX + 1);
+        uint64_t *v = against(fence, n * 8, round & 1), start = random_u64(&s), base = random_u64(&s);
+        fill_integers(v, n, random_below(&s, 65), &s);
+        EACH_LEVEL(level)
+        {
+            uint64_t *out = output_open();
+            memcpy(out, v, n * 8);
+            memcpy(expect, v, n * 8);
+            frame_add_up_scalar(expect, (unsigned)n, start, base);
+            frame_ops.add_up(out, (unsigned)n, start, base);
+            ck_assert_msg(n == 0 || memcmp(out, expect, n * 8) == 0, "add_up %s n %zu", cpu_level_name(level), n);
+            frame_line_scalar(expect, (unsigned)n, start, base);
+            frame_ops.line(out, (unsigned)n, start, base);
+            ck_assert_msg(n == 0 || memcmp(out, expect, n * 8) == 0, "line %s n %zu", cpu_level_name(level), n);
+            output_check(out, n * 8);
+            ck_assert_uint_eq(frame_ops.widths(v, (unsigned)n, start), frame_widths_scalar(v, (unsigned)n, start));
+            memset(rows_expect, 1, sizeof rows);
+            memset(rows, 1, sizeof rows);
+            frame_rows_scalar(rows_expect, v, (unsigned)n, base);
+            frame_ops.rows(rows, v, (unsigned)n, base);
+            ck_assert_msg(memcmp(rows, rows_expect, sizeof rows) == 0, "rows %s n %zu", cpu_level_name(level), n);
+        }
+    }
+}
+END_TEST
+
+START_TEST(frame_double_twins)
+{
+    uint64_t s = suite_seed("twin.frame_doubles");
+    uint8_t *fence = fenced();
+    static uint64_t y[N_MAX], y_expect[N_MAX];
+    static int64_t c[N_MAX], c_expect[N_MAX];
+    static double expect[N_MAX];
+    for (unsigned round = 0; round < 3 * ROUNDS; round++) {
+        size_t n = round % ROUNDS <= SMALL_MAX ? round % ROUNDS : random_below(&s, FRAME_MAX_N + 1);
+        unsigned e = random_below(&s, FRAME_E_MAX + 1), most = random_below(&s, 40), shift = random_below(&s, 64);
+        double *v = against(fence, n * 8, round & 1);
+        fill_doubles((uint8_t *)v, n, random_below(&s, KINDS), &s);
+        unsigned misfits = frame_decimal_scalar(y_expect, v, (unsigned)n, e, most);
+        EACH_LEVEL(level)
+        {
+            unsigned got = frame_ops.decimal(y, v, (unsigned)n, e, most);
+            ck_assert(got == misfits || (got > most && misfits > most));
+            ck_assert(misfits > most || n == 0 || memcmp(y, y_expect, n * 8) == 0);
+        }
+        misfits = frame_near_decimal_scalar(y_expect, c_expect, v, (unsigned)n, e, most);
+        EACH_LEVEL(level)
+        {
+            unsigned got = frame_ops.near_decimal(y, c, v, (unsigned)n, e, most);
+            ck_assert(got == misfits || (got > most && misfits > most));
+            ck_assert(misfits > most || n == 0 || (memcmp(y, y_expect, n * 8) == 0 && memcmp(c, c_expect, n * 8) == 0));
+        }
+        uint64_t *integers = (uint64_t *)(void *)v;
+        fill_integers(integers, n, random_below(&s, 65), &s);
+        e = random_below(&s, FRAME_E_ORDERED + 1);
+        shift = random_below(&s, 2) ? 0 : shift;
+        bool inside = frame_to_doubles_scalar(expect, integers, (unsigned)n, e, shift);
+        EACH_LEVEL(level)
+        {
+            double *out = output_open();
+            ck_assert(frame_ops.to_doubles(out, integers, (unsigned)n, e, shift) == inside);
+            ck_assert_msg(n == 0 || memcmp(out, expect, n * 8) == 0, "to_doubles %s n %zu e %u", cpu_level_name(level),
+                          n, e);
+            output_check(out, n * 8);
+        }
+        EACH_LEVEL(level)
+        {
+            double *out = output_open();
+            fill_integers(y, n, 6, &s);
+            memcpy(out, integers, n * 8);
+            memcpy(expect, integers, n * 8);
+            frame_correct_scalar(expect, y, (unsigned)n, -31);
+            frame_ops.correct(out, y, (unsigned)n, -31);
+            ck_assert_msg(n == 0 || memcmp(out, expect, n * 8) == 0, "correct %s n %zu", cpu_level_name(level), n);
+            output_check(out, n * 8);
+        }
+    }
+}
+END_TEST
+
+/* --- DDSketch, HLL --- */
+
+START_TEST(ddsketch_twins)
+{
+    static const double alphas[] = {0.01, 0.05, 0.3, 1e-6, 0.99};
+    uint64_t s = suite_seed("twin.ddsketch");
+    uint8_t *fence = fenced();
+    static int32_t expect[N_MAX];
+    for (unsigned round = 0; round < 2 * ROUNDS; round++) {
+        size_t n = size_of_round(round % ROUNDS, &s);
+        double *x = against(fence, n * 8, round & 1);
+        struct gamma_map map;
+        gamma_init(&map, alphas[round % 5]);
+        fill_doubles((uint8_t *)x, n, random_below(&s, KINDS), &s);
+        for (size_t i = 0; i < n; i += 7) /* edges, and the numbers beside them */
+            x[i] = nextafter(gamma_representative(&map, (int32_t)random_below(&s, 400) - 200) / (1 + map.alpha),
+                             (double)random_below(&s, 2) * 1e300);
+        struct ddsketch_scan scan_expect, scan;
+        ddsketch_scan_scalar(&scan_expect, x, n);
+        ddsketch_indexes_scalar(&map, x, n, expect);
+        EACH_LEVEL(level)
+        {
+            int32_t *out = output_open();
+            ddsketch_ops.indexes(&map, x, n, out);
+            ck_assert_msg(n == 0 || memcmp(out, expect, n * 4) == 0, "indexes %s n %zu", cpu_level_name(level), n);
+            output_check(out, n * 4);
+            memset(&scan, 0xff, sizeof scan);
+            ddsketch_ops.scan(&scan, x, n);
+            ck_assert_msg(memcmp(&scan, &scan_expect, sizeof scan) == 0, "scan %s n %zu", cpu_level_name(level), n);
+        }
+    }
+}
+END_TEST
+
+START_TEST(hll_twins)
+{
+    uint64_t s = suite_seed("twin.hll");
+    uint8_t *fence = fenced();
+    static uint32_t expect[N_MAX];
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t n = size_of_round(round, &s);
+        uint32_t p = 4 + random_below(&s, 15);
+        uint64_t seed = random_u64(&s);
+        double *values = against(fence, n * 8, round & 1);
+        fill_doubles((uint8_t *)values, n, random_below(&s, KINDS), &s);
+        hll_coupons_scalar(expect, values, n, p, seed);
+        EACH_LEVEL(level)
+        {
+            uint32_t *out = output_open();
+            hll_ops.coupons(out, values, n, p, seed);
+            ck_assert_msg(n == 0 || memcmp(out, expect, n * 4) == 0, "coupons %s n %zu", cpu_level_name(level), n);
+            output_check(out, n * 4);
+        }
+        size_t m = (size_t)16 << random_below(&s, 9);
+        uint8_t *src = against(fence, m, round & 1);
+        static uint8_t before[8192], united[8192];
+        unsigned below = 1 + random_below(&s, 62);
+        for (size_t i = 0; i < m; i++) {
+            src[i] = (uint8_t)random_below(&s, below);
+            united[i] = before[i] = (uint8_t)random_below(&s, 62);
+        }
+        uint32_t many_expect[64], many[64];
+        hll_histogram_scalar(src, m, many_expect);
+        hll_raise_scalar(united, src, m);
+        EACH_LEVEL(level)
+        {
+            uint8_t *out = output_open();
+            memcpy(out, before, m);
+            hll_ops.raise(out, src, m);
+            ck_assert_msg(memcmp(out, united, m) == 0, "raise %s m %zu", cpu_level_name(level), m);
+            output_check(out, m);
+            hll_ops.histogram(src, m, many);
+            ck_assert_msg(memcmp(many, many_expect, sizeof many) == 0, "histogram %s m %zu", cpu_level_name(level), m);
+        }
+    }
+}
+END_TEST
+
+/* The hash of eight bytes is the library's. */
+START_TEST(hll_hash_is_xxh3)
+{
+    uint64_t s = suite_seed("twin.hll_hash");
+    for (unsigned round = 0; round < 20000; round++) {
+        uint64_t bits = random_u64(&s), seed = round % 3 ? random_u64(&s) : round;
+        ck_assert_uint_eq(hll_hash(bits, hll_hash_flip(seed)), XXH3_64bits_withSeed(&bits, sizeof bits, seed));
+    }
+}
+END_TEST
+
+/* The environment lowers the level, cpu_force never raises it above the machine's. */
+START_TEST(levels)
+{
+    const char *mask = getenv("MULLION_CPU");
+    printf("twin: this machine has %s, MULLION_CPU is %s\n", cpu_level_name(cpu_most()), mask ? mask : "not set");
+    for (enum cpu_level level = CPU_SCALAR; level <= CPU_AVX512; level++) {
+        if (mask && strcmp(mask, cpu_level_name(level)) == 0)
+            ck_assert_int_eq(cpu_level(), level < cpu_most() ? level : cpu_most());
+    }
+    ck_assert(cpu_level() <= cpu_most());
+    ck_assert_int_eq(cpu_force(CPU_AVX512), cpu_most());
+    ck_assert_int_eq(cpu_force(CPU_SCALAR), CPU_SCALAR);
+    ck_assert(order_ops.sort == order_sort_scalar && frame_ops.unpack == frame_unpack_scalar);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("twin");
+    TCase *tc = tcase_create("twin");
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, levels);
+    tcase_add_test(tc, order_twins);
+    tcase_add_test(tc, order_shapes);
+    tcase_add_test(tc, unpack_twins);
+    tcase_add_test(tc, frame_integer_twins);
+    tcase_add_test(tc, frame_double_twins);
+    tcase_add_test(tc, ddsketch_twins);
+    tcase_add_test(tc, hll_twins);
+    tcase_add_test(tc, hll_hash_is_xxh3);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
