@@ -29,8 +29,10 @@ struct frame_ops frame_ops;
 static const struct ddsketch_ops ddsketch_scalar = {.scan = ddsketch_scan_scalar, .indexes = ddsketch_indexes_scalar};
 struct ddsketch_ops ddsketch_ops;
 
-static const struct hll_ops hll_scalar = {
-    .coupons = hll_coupons_scalar, .raise = hll_raise_scalar, .histogram = hll_histogram_scalar};
+static const struct hll_ops hll_scalar = {.coupons = hll_coupons_scalar,
+                                          .raise = hll_raise_scalar,
+                                          .histogram = hll_histogram_scalar,
+                                          .sparse = hll_sparse_scalar};
 struct hll_ops hll_ops;
 
 static enum cpu_level most = CPU_SCALAR, used = CPU_SCALAR;

@@ -171,11 +171,14 @@ static const struct ddstore_cursor *head_store(const struct ddhead *h, bool nega
 
 void ddtally_bins(const struct ddtally *t, struct ddstore *s)
 {
-    for (uint32_t i = 0; i < t->cleared; i++)
-        if (t->window[i] != 0) {
-            s->bins[s->bins_n++] = (struct ddstore_bin){t->top - (int32_t)i, t->window[i]};
-            s->n += t->window[i];
-        }
+    uint32_t bins_n = s->bins_n;
+    for (uint32_t i = 0; i < t->cleared; i++) {
+        uint64_t n = t->window[i];
+        s->bins[bins_n] = (struct ddstore_bin){t->top - (int32_t)i, n}; /* no branch: stays if there are samples */
+        bins_n += n != 0;
+        s->n += n;
+    }
+    s->bins_n = bins_n;
 }
 
 void ddsort_bins(const uint64_t *keys, uint64_t n, const uint64_t *counts, struct ddstore *s)
@@ -282,7 +285,7 @@ static void unite(struct ddstore *s, const struct ddhead *heads, uint32_t k, boo
     if (t.top == INT32_MIN)
         return;
     if (unite_narrow(s, heads, k, negative, &t)) {
-        s->bins = carve(scratch, t.cleared * sizeof *s->bins);
+        s->bins = carve(scratch, (t.cleared + 1) * sizeof *s->bins);
         ddtally_bins(&t, s);
         return;
     }
@@ -296,7 +299,7 @@ static void unite(struct ddstore *s, const struct ddhead *heads, uint32_t k, boo
 size_t ddcontent_sum_scratch(uint64_t held, uint32_t k)
 {
     return carve_size(k * sizeof(struct ddhead)) + carve_size(DDTALLY_WINDOW * sizeof(uint64_t)) +
-           carve_size((held + 2 * DDTALLY_WINDOW + 2) * sizeof(struct ddstore_bin)) + 3 * carve_size(held * 8);
+           carve_size((held + 2 * DDTALLY_WINDOW + 4) * sizeof(struct ddstore_bin)) + 3 * carve_size(held * 8);
 }
 
 int ddcontent_sum(struct ddcontent *c, const struct state_ref *src, uint32_t k, const struct sketch_params *params,

@@ -48,7 +48,7 @@ size_t ddcontent_sum_scratch(uint64_t held, uint32_t k);
 int ddcontent_sum(struct ddcontent *c, const struct state_ref *src, uint32_t k, const struct sketch_params *params,
                   void *scratch);
 
-/* Appends the tally's bins to s. */
+/* Appends the tally's bins to s, which has room for one more. */
 void ddtally_bins(const struct ddtally *t, struct ddstore *s);
 
 /* An entry to be sorted: bins from the top down, then the entry's number. */

@@ -55,7 +55,7 @@ static size_t ddsketch_size_bound(const struct sketch_params *params, uint64_t n
 static size_t ddsketch_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k)
 {
     if (k == 0) /* keys, the sort's other half, bins, a window for each sign */
-        return 2 * carve_size(n * 8) + carve_size(n * sizeof(struct ddstore_bin)) +
+        return 2 * carve_size(n * 8) + carve_size((n + 1) * sizeof(struct ddstore_bin)) +
                2 * carve_size(DDTALLY_WINDOW * sizeof(uint64_t));
     uint64_t held = (uint64_t)k * ddcontent_bins_most(params);
     return ddcontent_sum_scratch(held < n ? held : n, k);
@@ -161,7 +161,7 @@ static int ddsketch_build(uint8_t *dst, size_t cap, size_t *ret_size, const stru
         return SKETCH_BAD_DATA;
     uint8_t *rest = scratch;
     uint64_t *keys = carve(&rest, (uint64_t)n * 8), *tmp = carve(&rest, (uint64_t)n * 8);
-    struct ddstore_bin *bins = carve(&rest, n * sizeof *bins);
+    struct ddstore_bin *bins = carve(&rest, ((uint64_t)n + 1) * sizeof *bins);
     uint64_t *window = carve(&rest, DDTALLY_WINDOW * sizeof *window);
     uint64_t *other_window = carve(&rest, DDTALLY_WINDOW * sizeof *window);
     struct gamma_map map;

@@ -12,7 +12,7 @@ size_t ddstore_bound(uint64_t bins_n)
 
 static inline size_t varint_size(uint64_t v)
 {
-    return (bits_width(v | 1) + 6) / 7;
+    return (bits_width(v | 1) * 9 + 64) / 64; /* bits / 7 rounded up, up to 64 bits */
 }
 
 int ddstore_choose(const struct ddstore *s, size_t *ret_size)
@@ -76,6 +76,12 @@ uint8_t *ddstore_write(uint8_t *p, const struct ddstore *s, int form)
     for (uint32_t i = 0; i < s->bins_n; i++) {
         uint64_t n = s->bins[i].n;
         uint64_t step = i > 0 ? (uint64_t)((int64_t)s->bins[i - 1].index - s->bins[i].index) : 0;
+        if (form == DDSTORE_COUNTED && i > 0 && i + 1 < s->bins_n && step <= 64 && n < 130) {
+            uint32_t many = n > 1; /* a byte or two without a branch: at least one more follows */
+            bits_store_u16(p, (uint16_t)((step - 1) << 1 | many | ((n - 2) & 0xff) << 8));
+            p += 1 + many;
+            continue;
+        }
         if (form == DDSTORE_COUNTED) {
             p = bits_put_varint(p, (i > 0 ? step - 1 : top) << 1 | (n > 1));
             if (n > 1)

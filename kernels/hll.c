@@ -97,6 +97,11 @@ static inline uint8_t *put_step(uint8_t *out, uint32_t step)
     return out + 1 + second + third;
 }
 
+size_t hll_sparse_scalar(uint32_t *ret, const uint8_t *bytes, size_t size, uint32_t *coupon, size_t *ret_taken)
+{
+    return 0; /* raise_together is this level's fast way */
+}
+
 static int write_sparse(uint8_t *dst, size_t cap, size_t *ret_size, const uint32_t *coupons, uint32_t n, uint32_t p,
                         uint8_t mark)
 {
@@ -200,23 +205,50 @@ static bool raise_rest(uint8_t *registers, struct coupon_cursor *c, size_t m)
 enum { WAYS = 4 };
 static bool raise_together(uint8_t *registers, struct coupon_cursor *c, size_t m)
 {
-    for (;;) {
-        uint64_t most = 0;
-        for (unsigned j = 0; j < WAYS; j++) {
-            if (c[j].end - c[j].p < 4)
-                return most < m;
-            uint32_t v = bits_load_u32(c[j].p);
-            uint32_t second = v >> 7 & 1, third = second & v >> 15;
-            if (__builtin_expect(third & v >> 23, 0))
-                return most < m;
-            c[j].coupon += (v & 0x7f) + ((v >> 1 & 0x3f80) & (0 - second)) + ((v >> 2 & 0x1fc000) & (0 - third));
-            c[j].p += 1 + second + third;
-            most |= c[j].coupon >> HLL_RHO_BITS;
-            raise_register(registers, (uint32_t)c[j].coupon & (((uint32_t)m << HLL_RHO_BITS) - 1));
-        }
-        if (most >= m)
-            return false;
+    const uint8_t *p[WAYS];
+    uint64_t coupon[WAYS], most = 0; /* not in c, which registers might overlap for all a compiler knows */
+    const uint64_t inside = ((uint64_t)m << HLL_RHO_BITS) - 1;
+    bool whole = true;
+    for (unsigned j = 0; j < WAYS; j++) {
+        p[j] = c[j].p;
+        coupon[j] = c[j].coupon;
     }
+    while (whole) {
+        for (unsigned j = 0; j < WAYS; j++)
+            whole &= c[j].end - p[j] >= 4;
+        for (unsigned j = 0; j < WAYS && whole; j++) {
+            uint32_t v = bits_load_u32(p[j]), second = v >> 7 & 1, third = second & v >> 15;
+            if (__builtin_expect(third & v >> 23, 0)) {
+                whole = false;
+                break;
+            }
+            coupon[j] += (v & 0x7f) + ((v >> 1 & 0x3f80) & (0 - second)) + ((v >> 2 & 0x1fc000) & (0 - third));
+            p[j] += 1 + second + third;
+            most |= coupon[j];
+            raise_register(registers, (uint32_t)(coupon[j] & inside));
+        }
+    }
+    for (unsigned j = 0; j < WAYS; j++) {
+        c[j].p = p[j];
+        c[j].coupon = coupon[j];
+    }
+    return most <= inside;
+}
+
+/* As many as vector code takes. */
+static bool raise_some(uint8_t *registers, struct coupon_cursor *c, size_t m)
+{
+    uint32_t coupons[HLL_SPARSE_ROOM], last = 0;
+    size_t n, taken;
+    while ((n = hll_ops.sparse(coupons, c->p, (size_t)(c->end - c->p), &last, &taken)) > 0) {
+        if (last >> HLL_RHO_BITS >= m) /* the greatest: they never fall, and so few cannot wrap */
+            return false;
+        for (size_t i = 0; i < n; i++)
+            raise_register(registers, coupons[i]);
+        c->p += taken;
+    }
+    c->coupon = last;
+    return true;
 }
 
 /* Raises the registers by all inputs. */
@@ -235,6 +267,8 @@ static int unite(uint8_t *registers, const struct state_ref *src, uint32_t k, ui
             continue;
         }
         sparse[sparse_n++] = (struct coupon_cursor){.p = s, .end = src[i].bytes + src[i].size};
+        if (!raise_some(registers, &sparse[sparse_n - 1], m))
+            return SKETCH_CORRUPT;
         if (sparse_n < WAYS)
             continue;
         if (!raise_together(registers, sparse, m))

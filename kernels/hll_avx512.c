@@ -75,7 +75,60 @@ static void histogram(const uint8_t *registers, size_t m, uint32_t *ret_many)
     }
 }
 
+/* Running sums of 16 lanes. */
+static inline __m512i add_up(__m512i v)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 15));
+    v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 14));
+    v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 12));
+    return _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 8));
+}
+
+static inline __m128i load_16(const uint8_t *p)
+{
+    __m128i v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/*
+ * Sixteen bytes at a time, each beside the one and the two before it: where a varint ends, its value is made of those
+ * that belong to it, and the ends are compressed together. A varint of four bytes or more ends it.
+ */
+static size_t sparse(uint32_t *ret, const uint8_t *bytes, size_t size, uint32_t *coupon, size_t *ret_taken)
+{
+    const __m512i low_bits = _mm512_set1_epi32(0x7f);
+    __m512i last = _mm512_set1_epi32((int)*coupon);
+    size_t n = 0, taken = 0;
+    unsigned before = 0; /* whether the two bytes before go on: bit 0 the first */
+    for (size_t i = 0; i + 16 <= size && n + 16 <= HLL_SPARSE_ROOM; i += 16) {
+        __m128i b = load_16(bytes + i);
+        unsigned on = (unsigned)_mm_movemask_epi8(b) << 2 | before;
+        if (on & on >> 1 & on >> 2)
+            break;
+        before = on >> 16;
+        __mmask16 ends = (__mmask16) ~(on >> 2), second = (__mmask16)(on >> 1), third = (__mmask16)(on >> 1 & on);
+        __m512i value = _mm512_cvtepu8_epi32(b);
+        __m512i one = _mm512_and_si512(_mm512_cvtepu8_epi32(load_16(bytes + i - 1)), low_bits);
+        __m512i two = _mm512_and_si512(_mm512_cvtepu8_epi32(load_16(bytes + i - 2)), low_bits);
+        value = _mm512_mask_or_epi32(value, second, _mm512_slli_epi32(value, 7), one);
+        value = _mm512_mask_or_epi32(value, third, _mm512_slli_epi32(value, 7), two);
+        unsigned some = (unsigned)__builtin_popcount(ends);
+        if (some == 0)
+            continue;
+        value = _mm512_add_epi32(add_up(_mm512_maskz_compress_epi32(ends, value)), last);
+        _mm512_storeu_si512(ret + n, value);
+        last = _mm512_permutexvar_epi32(_mm512_set1_epi32((int)some - 1), value);
+        n += some;
+        taken = i + 32 - (unsigned)__builtin_clz(ends); /* behind the last end */
+    }
+    *coupon = (uint32_t)_mm512_cvtsi512_si32(last);
+    *ret_taken = taken;
+    return n;
+}
+
 void hll_ops_avx512(struct hll_ops *ops)
 {
-    *ops = (struct hll_ops){.coupons = coupons, .raise = raise, .histogram = histogram};
+    *ops = (struct hll_ops){.coupons = coupons, .raise = raise, .histogram = histogram, .sparse = sparse};
 }

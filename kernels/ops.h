@@ -100,11 +100,17 @@ struct hll_ops {
     void (*raise)(uint8_t *registers, const uint8_t *src, size_t m);
     /* ret_many[r] = how many registers are r; all are below 64, m is a multiple of 16. */
     void (*histogram)(const uint8_t *registers, size_t m, uint32_t *ret_many);
+    /* Some of a sparse state's coupons: each is *coupon, the one before, plus the next varint of bytes[0..size), which
+     * begins with one and has two more bytes before it. Returns how many went to ret, which has room for
+     * HLL_SPARSE_ROOM; *ret_taken = the bytes of them, *coupon = the last. Takes what is fast: 0 when none is. */
+    size_t (*sparse)(uint32_t *ret, const uint8_t *bytes, size_t size, uint32_t *coupon, size_t *ret_taken);
 };
+enum { HLL_SPARSE_ROOM = 256 };
 extern struct hll_ops hll_ops;
 void hll_coupons_scalar(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed);
 void hll_raise_scalar(uint8_t *registers, const uint8_t *src, size_t m);
 void hll_histogram_scalar(const uint8_t *registers, size_t m, uint32_t *ret_many);
+size_t hll_sparse_scalar(uint32_t *ret, const uint8_t *bytes, size_t size, uint32_t *coupon, size_t *ret_taken);
 void hll_ops_avx2(struct hll_ops *ops);
 void hll_ops_avx512(struct hll_ops *ops);
 

@@ -384,6 +384,44 @@ START_TEST(hll_twins)
 }
 END_TEST
 
+/* What is taken of a sparse state's bytes is what its varints say. */
+START_TEST(hll_sparse_twins)
+{
+    uint64_t s = suite_seed("twin.hll_sparse");
+    uint8_t *fence = fenced();
+    uint64_t taken_most = 0;
+    for (unsigned round = 0; round < 4 * ROUNDS; round++) {
+        uint8_t bytes[2000 + 10], *end = bytes + 2;
+        uint32_t n = random_below(&s, SMALL_MAX), long_ones = round % 4 == 3;
+        bytes[0] = bytes[1] = 0xff;
+        for (uint32_t i = 0; i < n; i++)
+            end = bits_put_varint(end, random_u64(&s) >> (43 + random_below(&s, 20) - long_ones * random_below(&s, 7)));
+        size_t size = (size_t)(end - bytes) - 2;
+        uint8_t *p = against(fence, size + 2, round & 1);
+        memcpy(p, bytes, size + 2);
+        p += 2;
+        EACH_LEVEL(level)
+        {
+            uint32_t *out = output_open(), first = random_below(&s, 1000), last = first;
+            size_t taken = 0, got = hll_ops.sparse(out, p, size, &last, &taken);
+            output_check(out, HLL_SPARSE_ROOM * 4);
+            const uint8_t *at = p;
+            uint64_t step, coupon = first;
+            for (size_t i = 0; i < got; i++) {
+                at = bits_get_varint(at, p + size, &step);
+                ck_assert_ptr_nonnull(at);
+                coupon += step;
+                ck_assert_uint_eq(out[i], coupon);
+            }
+            ck_assert_uint_eq(last, coupon);
+            ck_assert(got == 0 || at == p + taken);
+            taken_most = taken > taken_most ? taken : taken_most;
+        }
+    }
+    ck_assert(cpu_most() < CPU_AVX512 || taken_most > 200);
+}
+END_TEST
+
 /* The hash of eight bytes is the library's. */
 START_TEST(hll_hash_is_xxh3)
 {
@@ -424,6 +462,7 @@ int main(void)
     tcase_add_test(tc, frame_double_twins);
     tcase_add_test(tc, ddsketch_twins);
     tcase_add_test(tc, hll_twins);
+    tcase_add_test(tc, hll_sparse_twins);
     tcase_add_test(tc, hll_hash_is_xxh3);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
