@@ -85,6 +85,11 @@ static inline double bits_one_nan(double v)
 {
     return v != v ? bits_to_f64(BITS_NAN) : v;
 }
+/* A sample value as an item of a set: its bits, -0 as +0, all NaNs as one. */
+static inline uint64_t bits_item(double v)
+{
+    return v == 0 ? 0 : v != v ? BITS_NAN : bits_of_f64(v);
+}
 static inline bool bits_is_finite(double v)
 {
     return (bits_of_f64(v) << 1) < UINT64_C(0xffe0000000000000);

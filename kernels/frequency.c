@@ -2,6 +2,7 @@
 
 #include "kernels/carve.h"
 #include "kernels/fixed.h"
+#include "kernels/recent.h"
 #include "kernels/tally.h"
 #include "kernels/top.h"
 
@@ -11,7 +12,8 @@ enum {
     REAL_LIST = 2,
     TABLE_FIRST = 3 /* + counter form - 1 */,
     REAL_TABLE = 5,
-    CANDIDATES = 2
+    CANDIDATES = 2,
+    BLOCK = 256
 };
 
 /* One state's head. */
@@ -71,14 +73,14 @@ size_t frequency_size_bound(const struct sketch_params *params, uint64_t n)
     return HEAD_SIZE + (list > table ? list : table);
 }
 
-/* A tally; a table; a heap, its candidates and their tally; the order of inputs. */
+/* A tally; a table; a heap, its candidates and their tally; recent items; the order of inputs. */
 size_t frequency_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k)
 {
     uint32_t listed = list_most(params, n);
     size_t table = n > listed ? carve_size(cells_of(params) * 8) : 0;
     uint64_t heap = params->heap, near = n > listed ? CANDIDATES * heap : 0;
     return tally_room(listed) + table + 2 * carve_size(heap * 8) + 2 * carve_size(near * 8) + tally_room(near) +
-           carve_size(k * sizeof(uint32_t));
+           recent_room() + carve_size(k * sizeof(uint32_t));
 }
 
 static struct view view_of(const struct state_ref *s)
@@ -152,22 +154,47 @@ static void sum_begin(struct sum *s, uint64_t n)
     s->tally = tally_new(&s->rest, list_most(s->params, n), s->form == COUNTERS_REAL);
 }
 
+/* Items into the table by blocks, row by row: a row's constants stay in registers. */
+static inline __attribute__((always_inline)) void table_batch(const struct sum *s, enum counter_form form,
+                                                              bool is_signed, const double *values,
+                                                              const struct sketch_items *items, uint32_t from,
+                                                              uint32_t n)
+{
+    const double *weights = items ? items->weights : NULL;
+    uint32_t width = s->params->width;
+    uint64_t hash[BLOCK], word[BLOCK];
+    for (uint32_t run; from < n; from += run) {
+        run = n - from < BLOCK ? n - from : BLOCK;
+        for (uint32_t i = 0; i < run; i++) {
+            hash[i] = counters_hash(frequency_item(values, items, from + i), s->seed);
+            word[i] = counters_word(weights ? weights[from + i] : 1, form == COUNTERS_REAL);
+        }
+        for (uint32_t r = 0; r < s->params->depth; r++)
+            for (uint32_t i = 0; i < run; i++) {
+                uint64_t spread = counters_spread(hash[i], r);
+                counters_add(s->cells, form, (size_t)r * width + counters_index(spread, width),
+                             is_signed && counters_is_minus(spread), word[i]);
+            }
+    }
+}
+
 /* A batch's counters: the list while it may be one, then straight to the table. */
 static void sum_batch(struct sum *s, const double *values, const struct sketch_items *items, uint32_t n)
 {
     const double *weights = items ? items->weights : NULL;
-    bool is_real = s->form == COUNTERS_REAL;
     uint32_t i = 0;
     for (; i < n && !s->is_table; i++)
-        sum_add(s, frequency_item(values, items, i), counters_word(weights ? weights[i] : 1, is_real));
-    if (s->form == COUNTERS_NARROW && !weights) {
-        for (; i < n; i++)
-            table_add(s, COUNTERS_NARROW, counters_hash(frequency_item(values, items, i), s->seed), 1);
+        sum_add(s, frequency_item(values, items, i), counters_word(weights ? weights[i] : 1, s->form == COUNTERS_REAL));
+    if (i == n)
         return;
-    }
-    for (; i < n; i++)
-        table_add(s, s->form, counters_hash(frequency_item(values, items, i), s->seed),
-                  counters_word(weights ? weights[i] : 1, is_real));
+    if (s->form == COUNTERS_REAL)
+        table_batch(s, COUNTERS_REAL, true, values, items, i, n);
+    else if (s->form == COUNTERS_WIDE)
+        table_batch(s, COUNTERS_WIDE, s->is_signed, values, items, i, n);
+    else if (s->is_signed)
+        table_batch(s, COUNTERS_NARROW, true, values, items, i, n);
+    else
+        table_batch(s, COUNTERS_NARROW, false, values, items, i, n);
 }
 
 /* Heads agree, and n and mass of the whole. */
@@ -273,9 +300,12 @@ static void offer_batch(struct sum *s, struct top *heap, const double *values, c
     const double *weights = items ? items->weights : NULL;
     bool is_real = s->form == COUNTERS_REAL;
     struct top near = heap_new(s, CANDIDATES * heap->most);
+    struct recent recent = recent_new(&s->rest);
+    recent_clear(&recent);
     for (uint32_t i = 0; i < n; i++) {
         uint64_t item = frequency_item(values, items, i);
-        top_offer(&near, item, sum_read(s, item));
+        if (!recent_saw(&recent, counters_hash(item, s->seed), item))
+            top_offer(&near, item, sum_read(s, item));
     }
     struct tally exact = tally_new(&s->rest, near.n, is_real);
     for (uint32_t i = 0; i < near.n; i++)

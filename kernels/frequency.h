@@ -17,8 +17,9 @@
  *
  * At most depth * width / 4 distinct items are listed, exactly; one more and the state is a table. That rule, like the
  * counters' form, depends on the set of items and their mass only, both of which grow under merges, so the state of the
- * whole is the merge of any cut, bit for bit, where weights are whole. The heap of a build is the heaviest items, chosen
- * by the finished counters and then counted exactly; that of a merge comes from its inputs' heaps and lists only.
+ * whole is the merge of any cut, bit for bit, where weights are whole. The heap of a build is the heaviest items,
+ * chosen by the finished counters and then counted exactly; that of a merge comes from its inputs' heaps and lists
+ * only.
  */
 #ifndef KERNELS_FREQUENCY_H
 #define KERNELS_FREQUENCY_H
@@ -50,7 +51,7 @@ uint64_t frequency_count(const uint8_t *bytes, size_t n);
 /* The item at i of a batch given either way. */
 static inline uint64_t frequency_item(const double *values, const struct sketch_items *items, uint32_t i)
 {
-    return items ? items->keys[i] : sketch_key(values[i]);
+    return items ? items->keys[i] : bits_item(values[i]);
 }
 
 #endif

@@ -103,7 +103,7 @@ static int kmv_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sk
     if (n == 0)
         return SKETCH_BAD_DATA;
     for (uint32_t i = 0; i < n; i++)
-        least_add(&l, counters_hash(sketch_key(values[i]), seed));
+        least_add(&l, counters_hash(bits_item(values[i]), seed));
     return least_write(&l, seed, dst, cap, ret_size);
 }
 

@@ -58,7 +58,7 @@ static bool name_is(const char *name, size_t n, const char *known)
 
 uint64_t sketch_key(double value)
 {
-    return value == 0 ? 0 : value != value ? BITS_NAN : bits_of_f64(value);
+    return bits_item(value);
 }
 
 const struct family_info *family_get(enum family family)

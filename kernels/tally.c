@@ -37,23 +37,9 @@ void tally_clear(struct tally *t)
     memset(t->slots, 0, ((size_t)t->mask + 1) * sizeof *t->slots);
 }
 
-/* The item's slot, or the free one where it belongs. */
-static inline uint32_t slot_of(const struct tally *t, uint64_t hash, uint64_t item)
-{
-    uint32_t at = (uint32_t)(hash >> 32) & t->mask;
-    while (t->slots[at] != 0 && t->items[t->slots[at] - 1] != item)
-        at = (at + 1) & t->mask;
-    return at;
-}
-
-uint32_t tally_find(const struct tally *t, uint64_t hash, uint64_t item)
-{
-    return t->slots[slot_of(t, hash, item)] - 1; /* 0 - 1 is TALLY_NONE */
-}
-
 uint32_t tally_add(struct tally *t, uint64_t hash, uint64_t item, uint64_t word)
 {
-    uint32_t slot = slot_of(t, hash, item), index = t->slots[slot] - 1;
+    uint32_t slot = tally_slot(t, hash, item), index = t->slots[slot] - 1;
     if (index != TALLY_NONE) {
         t->words[index] = counters_word_add(t->words[index], word, t->is_real);
         return index;

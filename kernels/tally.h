@@ -32,8 +32,19 @@ struct tally {
 size_t tally_room(uint64_t most);
 struct tally tally_new(uint8_t **scratch, uint32_t most, bool is_real);
 
+/* The item's slot, or the free one where it belongs. */
+static inline uint32_t tally_slot(const struct tally *t, uint64_t hash, uint64_t item)
+{
+    uint32_t at = (uint32_t)(hash >> 32) & t->mask;
+    while (t->slots[at] != 0 && t->items[t->slots[at] - 1] != item)
+        at = (at + 1) & t->mask;
+    return at;
+}
 /* Index of the item, TALLY_NONE if it is not there. `hash` is one function of the item throughout. */
-uint32_t tally_find(const struct tally *t, uint64_t hash, uint64_t item);
+static inline uint32_t tally_find(const struct tally *t, uint64_t hash, uint64_t item)
+{
+    return t->slots[tally_slot(t, hash, item)] - 1; /* 0 - 1 is TALLY_NONE */
+}
 /* Adds word to the item's weight. Its index, or TALLY_NONE when it is a new one and there are `most` already. */
 uint32_t tally_add(struct tally *t, uint64_t hash, uint64_t item, uint64_t word);
 /* Forgets all items. */

@@ -38,6 +38,7 @@
 #include "kernels/carve.h"
 #include "kernels/families.h"
 #include "kernels/frequency.h"
+#include "kernels/recent.h"
 #include "kernels/tally.h"
 #include "kernels/top.h"
 
@@ -109,7 +110,7 @@ static size_t univmon_scratch_bound(const struct sketch_params *params, uint64_t
 {
     uint32_t levels = levels_most(params, n);
     size_t level = carve_size(cells_of(params) * 8) + 2 * carve_size((uint64_t)params->heap * 8);
-    return levels * level + carve_size(levels * sizeof(struct top)) + tally_room(list_most(params, n));
+    return levels * level + carve_size(levels * sizeof(struct top)) + tally_room(list_most(params, n)) + recent_room();
 }
 
 static struct view view_of(const struct state_ref *s, const struct sketch_params *params)
@@ -268,14 +269,15 @@ static void heaps_begin(struct sum *s)
     }
 }
 
-static void offer(struct sum *s, uint64_t item)
+static void offer(struct sum *s, uint64_t item, uint32_t from, uint32_t to)
 {
     uint32_t deepest = level_of(counters_hash(item, s->seed));
-    for (uint32_t l = 0; l < s->levels && l <= deepest; l++)
+    for (uint32_t l = from; l < s->levels && l <= deepest && l <= to; l++)
         top_offer(&s->heaps[l], item, read_item(s, l, item));
 }
 
-/* Offers what the states know by name: an item of any level of one is one of all lower levels. */
+/* Offers what the states know by name: to each level its heaps, and the lists of states that have no counters for it
+ * (what is listed and heavy in a lower level is in that one's heap). */
 static void offer_states(struct sum *s, const struct state_ref *src, uint32_t k)
 {
     heaps_begin(s);
@@ -284,10 +286,10 @@ static void offer_states(struct sum *s, const struct state_ref *src, uint32_t k)
         size_t cells = cells_of(s->params) * counters_cell_size(v.form);
         for (uint32_t l = 0; l < v.levels; l++)
             for (uint32_t j = 0; j < s->params->heap; j++)
-                offer(s, bits_load_u64(table_of(&v, s->params, l) + cells + 8 * (size_t)j));
+                offer(s, bits_load_u64(table_of(&v, s->params, l) + cells + 8 * (size_t)j), l, l);
         uint32_t listed = bits_load_u32(v.list);
         for (uint32_t j = 0; j < listed; j++)
-            offer(s, bits_load_u64(v.list + 4 + 8 * (size_t)j));
+            offer(s, bits_load_u64(v.list + 4 + 8 * (size_t)j), v.levels, s->levels);
     }
 }
 
@@ -329,12 +331,27 @@ static int build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch
     if (rc != SKETCH_OK)
         return rc;
     sum_begin(&s);
-    for (uint32_t i = 0; i < n; i++)
-        if (!sum_add(&s, frequency_item(values, items, i), counters_word(weights ? weights[i] : 1, false), 0))
-            return SKETCH_BAD_DATA;
+    struct recent recent = recent_new(&s.rest);
+    recent_clear(&recent);
+    bool fits = true;
+    uint64_t old, word;
+    for (uint32_t i = 0; i < n && fits; i++) {
+        uint64_t item = frequency_item(values, items, i);
+        word = counters_word(weights ? weights[i] : 1, false);
+        if (recent_add(&recent, counters_hash(item, seed), item, word, false, &old, &word))
+            fits = sum_add(&s, old, word, 0);
+    }
+    for (uint32_t i = 0; i < RECENT_SLOTS && fits; i++)
+        fits = recent.words[i] == RECENT_FREE || sum_add(&s, recent.items[i], recent.words[i], 0);
+    if (!fits)
+        return SKETCH_BAD_DATA;
     heaps_begin(&s);
-    for (uint32_t i = 0; i < n && s.levels > 0; i++)
-        offer(&s, frequency_item(values, items, i));
+    recent_clear(&recent);
+    for (uint32_t i = 0; i < n && s.levels > 0; i++) {
+        uint64_t item = frequency_item(values, items, i);
+        if (!recent_saw(&recent, counters_hash(item, seed), item))
+            offer(&s, item, 0, s.levels);
+    }
     return sum_write(&s, dst, cap, ret_size);
 }
 
