@@ -12,7 +12,11 @@
 
 enum {
     PATTERN_MAX_BYTES = 64 << 10,
-    REGEX_MAX_BYTES = 8 << 20, /* RE2's memory for one program and its caches */
+    /* RE2's memory for one program and its caches: what a list of that many bytes needs, and room for classes. */
+    REGEX_LEAST_BYTES = 1 << 20,
+    REGEX_BYTES_A_BYTE = 112,
+    REGEX_GROUPS_BYTES = 32 << 20, /* of a match that reports groups: each state of the program holds all of them */
+    REGEX_SIZE_LEAST = 64,
     LITERALS_MAX = 256,
 };
 
@@ -157,10 +161,15 @@ int regex_new(struct str pattern, struct regex **ret, struct err *e)
     if (has_any_byte_escape(pattern))
         return err_set(e, ERR_BAD_DATA, "error parsing regexp: invalid escape sequence: `\\C`");
     char why[sizeof(e->message)];
-    struct shim_regex *program =
-        shim_regex_new(pattern.p ? pattern.p : "", pattern.n, REGEX_MAX_BYTES, why, sizeof(why));
+    int64_t most_bytes = REGEX_LEAST_BYTES + REGEX_BYTES_A_BYTE * (int64_t)pattern.n;
+    struct shim_regex *program = shim_regex_new(pattern.p ? pattern.p : "", pattern.n, most_bytes, why, sizeof(why));
     if (!program)
         return err_set(e, ERR_BAD_DATA, "error parsing regexp: %s", why);
+    size_t groups_bytes = (shim_regex_groups(program) + 1) * sizeof(struct shim_span);
+    if (shim_regex_size(program) > REGEX_GROUPS_BYTES / groups_bytes) {
+        shim_regex_free(program);
+        return err_set(e, ERR_BAD_DATA, "error parsing regexp: expression too large: too many groups");
+    }
     struct regex *r = mem_zalloc(sizeof(*r));
     r->program = program;
     r->bytes = mem_alloc(pattern.n);
@@ -188,6 +197,11 @@ bool regex_match(const struct regex *r, struct str text)
     if (r->literals_n || !str_has_prefix(text, r->prefix))
         return false;
     return shim_regex_match(r->program, text.p, text.n, NULL, 0);
+}
+
+size_t regex_size(const struct regex *r)
+{
+    return REGEX_SIZE_LEAST + shim_regex_size(r->program);
 }
 
 size_t regex_literals(const struct regex *r, const struct str **ret)

@@ -1,8 +1,8 @@
 /*
  * Label matchers =, !=, =~, !~ with RE2 semantics, fully anchored, and the regex work of label_replace.
  * An absent label has the value "". The only file that knows RE2 is base/shim.cc.
- * A compiled matcher is read-only and may be used by any number of threads. Programs are bounded (regex_max_bytes of
- * RE2), and matching is linear in the value, so no pattern can stall the server.
+ * A compiled matcher is read-only and may be used by any number of threads. Programs are bounded (max_mem of RE2,
+ * by the length of the pattern), and matching is linear in the value, so no pattern can stall the server.
  */
 #ifndef BASE_MATCHER_H
 #define BASE_MATCHER_H
@@ -25,6 +25,8 @@ bool regex_match(const struct regex *r, struct str text);
 /* Full match with groups; then expand `replacement` with $1, ${1}, $name, ${name}, $$ as Go's Regexp.Expand.
  * Returns false if `text` does not match (out untouched). */
 bool regex_replace(const struct regex *r, struct str text, struct str replacement, struct strbuf *out);
+/* What it costs to make and to hold: steps of its program, and what every program costs. */
+size_t regex_size(const struct regex *r);
 /* The finite set of literals the pattern accepts (a|b|c, plain literals), if it is one: borrowed array, else 0. */
 size_t regex_literals(const struct regex *r, const struct str **ret);
 /* The literal every match begins with (may be empty). */

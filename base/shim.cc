@@ -85,6 +85,11 @@ bool shim_regex_match(const shim_regex *r, const char *p, size_t n, shim_span *g
     return true;
 }
 
+size_t shim_regex_size(const shim_regex *r)
+{
+    return static_cast<size_t>(r->program.ProgramSize());
+}
+
 size_t shim_regex_groups(const shim_regex *r)
 {
     return static_cast<size_t>(r->program.NumberOfCapturingGroups());

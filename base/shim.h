@@ -25,6 +25,7 @@ struct shim_regex *shim_regex_new(const char *p, size_t n, int64_t max_bytes, ch
 void shim_regex_free(struct shim_regex *r); /* NULL-safe */
 /* Anchored at both ends. groups[groups_n] (may be 0): the whole match, then each capturing group in order. */
 bool shim_regex_match(const struct shim_regex *r, const char *p, size_t n, struct shim_span *groups, size_t groups_n);
+size_t shim_regex_size(const struct shim_regex *r);   /* steps of its program */
 size_t shim_regex_groups(const struct shim_regex *r); /* capturing groups, without the whole */
 int shim_regex_group_named(const struct shim_regex *r, const char *p, size_t n); /* its number, or -1 */
 

@@ -1,7 +1,7 @@
 /*
  * Text to tree: the whole PromQL of Prometheus 3.x (experimental syntax included: duration expressions, anchored and
  * smoothed, fill modifiers, limitk ...). Errors read like Prometheus' own, "1:8: parse error: unexpected ...", and the
- * line and column are in the err too. Bounded: text length, nesting depth and node count are limited by name.
+ * line and column are in the err too. Bounded: text length, nesting depth, node count and regexes are limited by name.
  * Thread-safe.
  */
 #ifndef PROMQL_PARSE_H
@@ -10,11 +10,13 @@
 #include "promql/ast.h"
 
 enum { PARSE_TEXT_MAX = 1 << 20, PARSE_DEPTH_MAX = 250, PARSE_NODES_MAX = 1 << 17 };
+enum { PARSE_REGEX_SIZE_MAX = 1 << 18 /* of all matchers together: a second of compiling at most */ };
 
 struct parsed {
     struct expr *root;
     struct matcher *matchers; /* all compiled matchers, for parsed_done */
     size_t matchers_n, matchers_cap;
+    size_t regex_size; /* of all of them */
 };
 
 /* Parse an expression. `text` is copied into `a`. ERR_BAD_DATA with position (columns count bytes, as Prometheus'), or

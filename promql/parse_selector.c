@@ -31,6 +31,11 @@ static bool add_matcher(struct parser *p, struct matcher_list *list, enum matche
     struct parsed *parsed = p->parsed;
     parsed->matchers = mem_grow(parsed->matchers, &parsed->matchers_cap, parsed->matchers_n + 1, sizeof m);
     parsed->matchers[parsed->matchers_n++] = m; /* owns the regex */
+    parsed->regex_size += m.regex ? regex_size(m.regex) : 0;
+    if (parsed->regex_size > PARSE_REGEX_SIZE_MAX) {
+        parse_fail(p, at, "the regular expressions of the query are too large together");
+        return false;
+    }
     struct matcher *v = arena_grow(p->arena, list->v, &list->cap, list->n + 1, sizeof m);
     if (!v) {
         parse_fail_arena(p);

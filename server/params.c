@@ -114,6 +114,7 @@ int params_selectors(const struct http_request *q, struct arena *a, struct selec
     struct selectors s = {0};
     struct str text;
     uint32_t n = 0;
+    size_t regex_size = 0;
     while (http_param_at(q, "match[]", n, &text))
         n++;
     if (n > SELECTORS_MAX)
@@ -127,6 +128,11 @@ int params_selectors(const struct http_request *q, struct arena *a, struct selec
         if (code != 0)
             break;
         s.n++;
+        regex_size += s.parsed[i].regex_size;
+        if (regex_size > PARSE_REGEX_SIZE_MAX) {
+            code = err_set(e, ERR_BAD_DATA, "the regular expressions are too large together");
+            break;
+        }
         s.v[i] = (struct selector){s.parsed[i].root->matchers, s.parsed[i].root->matchers_n};
     }
     if (code != 0) {

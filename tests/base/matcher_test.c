@@ -2,6 +2,8 @@
  * Matchers and regexes. Expansion cases are from Go's regexp tests (TestExpand), error texts from regexp/syntax
  * (parse_test.go, regexp all_test.go badRe).
  */
+#include <stdio.h>
+
 #include "base/matcher.h"
 
 #include "suite.h"
@@ -83,6 +85,25 @@ START_TEST(programs_and_patterns_are_bounded) /* invariant 7 */
     ck_assert_int_eq(regex_new((struct str){big.p, big.n}, &r, &e), ERR_BAD_DATA);
     ck_assert_ptr_nonnull(strstr(e.message, "expression too large"));
     ck_assert_int_eq(regex_new(STR("((((a{100}){100}){100}){100}){100}"), &r, &e), ERR_BAD_DATA);
+    /* A short pattern with a large program, and one whose match would report 5,000 groups for each of its steps. */
+    ck_assert_int_eq(regex_new(STR("\\pL{300}"), &r, &e), ERR_BAD_DATA);
+    strbuf_clear(&big);
+    for (int i = 0; i < 5000; i++)
+        strbuf_add_z(&big, "()");
+    ck_assert_int_eq(regex_new((struct str){big.p, big.n}, &r, &e), ERR_BAD_DATA);
+    ck_assert_str_eq(e.message, "error parsing regexp: expression too large: too many groups");
+    /* A list as long as a pattern may be, and the classes of a usual host name, are within the bounds. */
+    strbuf_clear(&big);
+    for (int i = 0; big.n < (64 << 10) - 16; i++) {
+        char host[16];
+        snprintf(host, sizeof host, "%d-host|", i * 7919 % 100000);
+        strbuf_add_z(&big, host);
+    }
+    strbuf_add_z(&big, "e+");
+    ck_assert_int_eq(regex_new((struct str){big.p, big.n}, &r, &e), 0);
+    ck_assert(regex_size(r) > 10000);
+    regex_free(r);
+    ck_assert(matches("(?i)[a-z0-9-]{1,63}(\\.[a-z0-9-]{1,63}){0,8}", STR("a.b-c.D")));
     ck_assert_int_eq(regex_new(STR("\xff"), &r, &e), ERR_BAD_DATA);
     ck_assert_ptr_nonnull(strstr(e.message, "invalid UTF-8"));
     /* Exponential for a backtracker. */

@@ -351,6 +351,22 @@ START_TEST(test_p4_long_texts)
 }
 END_TEST
 
+START_TEST(test_p4_regexes_together)
+{
+    struct err e = {0};
+    char *text = repeated("x{a=~\"b.*\"", ",a=~\"[a-z]{500}\"", 20, "}");
+    ck_assert_int_eq(parse_code(text, &e), 0);
+    free(text);
+    text = repeated("x{a=~\"b.*\"", ",a=~\"[a-z]{500}\"", 1000, "}");
+    ck_assert_int_eq(parse_code(text, &e), ERR_BAD_DATA);
+    ck_assert_ptr_nonnull(strstr(e.message, "the regular expressions of the query are too large together"));
+    free(text);
+    text = repeated("x{a=~\"b.*\"", ",a=~\"b\"", 5000, "}");
+    ck_assert_int_eq(parse_code(text, &e), ERR_BAD_DATA);
+    free(text);
+}
+END_TEST
+
 START_TEST(test_p4_small_arena)
 {
     char *text = repeated("sum by (a,b) (sum_over_time(x{a=~\"b.*\"", ",c!~\"d|e\"", 200,
@@ -386,6 +402,7 @@ static Suite *make_suite(void)
     tcase_add_test(t, test_p4_depth);
     tcase_add_test(t, test_p4_depth_limit_is_exact);
     tcase_add_test(t, test_p4_long_texts);
+    tcase_add_test(t, test_p4_regexes_together);
     tcase_add_test(t, test_p4_small_arena);
     suite_add_tcase(s, t);
     return s;
