@@ -36,8 +36,8 @@ int fixed_check_params(const struct sketch_params *params, const char **reason);
 size_t fixed_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k);
 
 /*
- * Checks that every state has `size` bytes (0: any) and a possible window end (SKETCH_CORRUPT, SKETCH_BAD_DATA) and gives the
- * order to visit them in: (*ret_order)[i], or plain i when *ret_order is NULL. The order lives in scratch.
+ * Checks that every state has `size` bytes (0: any) and a possible window end (SKETCH_CORRUPT, SKETCH_BAD_DATA) and
+ * gives the order to visit them in: (*ret_order)[i], or plain i when *ret_order is NULL. The order lives in scratch.
  */
 int fixed_order(const struct state_ref *src, uint32_t k, uint32_t size, enum fixed_time time, void *scratch,
                 const uint32_t **ret_order);
