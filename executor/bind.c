@@ -54,18 +54,24 @@ static bool view_serves(const struct binder *b, const struct plan_view *v, const
     if (!same_matchers(source->matchers, source->matchers_n, site->selector->matchers, site->selector->matchers_n))
         return false;
     struct accuracy have = view_guarantee(v, site->statistic);
-    return have.kind && accuracy_meets(&have, want) && panes_aligned(&v->panes, site, b->times);
+    return have.kind && accuracy_meets(&have, want) && panes_fit(&v->panes, site, b->times) != PANES_UNFIT;
 }
 
-/* Of the views that serve, the one with the fewest panes to read: the widest; the first of equals. */
+/* Of the views that serve, one whose panes tile the window before one with ragged edges, then the widest: the fewest
+ * panes to read; the first of equals. */
 static uint32_t view_for(const struct binder *b, const struct site *site, const struct accuracy *want)
 {
     uint32_t best = PLAN_NONE;
+    enum pane_fit best_fit = PANES_UNFIT;
     for (uint32_t i = 0; i < b->plan->views_n; i++) {
-        if (!view_serves(b, &b->plan->views[i], site, want))
+        const struct plan_view *v = &b->plan->views[i];
+        if (!view_serves(b, v, site, want))
             continue;
-        if (best == PLAN_NONE || b->plan->views[i].panes.step_ms > b->plan->views[best].panes.step_ms)
+        enum pane_fit fit = panes_fit(&v->panes, site, b->times);
+        if (fit > best_fit || (fit == best_fit && v->panes.step_ms > b->plan->views[best].panes.step_ms)) {
             best = i;
+            best_fit = fit;
+        }
     }
     return best;
 }
@@ -191,16 +197,16 @@ static int bind_by_structure(struct binder *b, const struct expr *resolved, stru
     return 0;
 }
 
-/* A planned root whose panes do not tile the times asked is answered as an ad-hoc query, within its own accuracy. */
-static bool root_aligned(const struct plan *plan, uint32_t node, const struct times *t)
+/* A planned root whose panes do not fit the times asked is answered as an ad-hoc query, within its own accuracy. */
+static bool root_fits(const struct plan *plan, uint32_t node, const struct times *t)
 {
     const struct plan_node *n = &plan->nodes[node];
     struct site site;
     if (n->op == PLAN_OP_ESTIMATE)
         return site_of(n->expr, &site) &&
-               panes_aligned(&plan->views[plan->nodes[plan->edges[n->in_first]].view].panes, &site, t);
+               panes_fit(&plan->views[plan->nodes[plan->edges[n->in_first]].view].panes, &site, t) != PANES_UNFIT;
     for (uint32_t i = 0; i < n->in_n; i++)
-        if (!root_aligned(plan, plan->edges[n->in_first + i], t))
+        if (!root_fits(plan, plan->edges[n->in_first + i], t))
             return false;
     return true;
 }
@@ -221,7 +227,7 @@ int bind_query(const struct plan *plan, const struct expr *resolved, const struc
     }
     if (ret->query != PLAN_NONE) {
         const struct plan_query *q = &plan->queries[ret->query];
-        if (root_aligned(plan, q->root, t)) {
+        if (root_fits(plan, q->root, t)) {
             ret->nodes = plan->nodes;
             ret->edges = plan->edges;
             ret->nodes_n = plan->nodes_n;

@@ -1,7 +1,7 @@
 /*
  * From a tree to plan nodes. The request's canonical text is a query of the plan: that query's root. Else the tree is
  * lowered (plan/logical) and each site bound to a stored view that can answer it: same matchers, a readout for the
- * statistic, a guarantee that meets the accuracy asked, panes that tile the windows of every evaluation time. What is
+ * statistic, a guarantee that meets the accuracy asked, panes that fit the windows of every evaluation time. What is
  * left becomes `raw` nodes. One result either way: a small node array of the query half.
  */
 #ifndef EXECUTOR_BIND_H

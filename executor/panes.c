@@ -6,13 +6,17 @@
 #include "executor/pane_shard.h"
 #include "executor/scan.h"
 
-/* A state of the series at hand, and the window (index) it belongs to. Refs to states built here are offsets into
- * `built`. */
+/* A state of the series at hand, in order of time. States built here are offsets into `built` until all are. */
 struct held {
     struct state_ref ref;
-    uint32_t window;
     bool is_built;
     size_t built_at;
+};
+
+/* A state of the left edge, in pane_reader.left; size 0 when the series has no sample there. */
+struct left_state {
+    size_t at;
+    uint32_t size;
 };
 
 struct pane_reader {
@@ -21,9 +25,12 @@ struct pane_reader {
     const struct times *times;
     struct pane_shard shard;
     struct state_builder builder;
-    struct strbuf built;    /* states built from raw for the series at hand */
-    struct held *held;      /* [windows_n] */
-    struct state_ref *refs; /* [windows_n]: held refs in a row, for estimate */
+    struct strbuf built;        /* states built from raw for the series at hand */
+    struct strbuf left;         /* states of the left edge, all series */
+    struct left_state *left_of; /* [left series]: where in `left`; NULL without a left edge */
+    uint32_t left_at;           /* cursor in the left edge's series, which ascend like the others */
+    struct held *held;          /* [windows_n] */
+    struct state_ref *refs;     /* [windows_n]: held refs in a row, for estimate */
     void *scratch;
     size_t scratch_cap;
     uint64_t scratch_samples; /* most that scratch serves ... */
@@ -37,14 +44,16 @@ static int64_t window_end_ms(const struct site *site, const struct times *t, uin
     return (site->anchored ? site->at_ms : times_at(t, i)) - site->offset_ms;
 }
 
-bool panes_aligned(const struct grid *panes, const struct site *site, const struct times *t)
+enum pane_fit panes_fit(const struct grid *panes, const struct site *site, const struct times *t)
 {
-    int64_t w = panes->step_ms;
-    if (w <= 0 || site->range_ms % w != 0)
-        return false;
-    if (!site->anchored && t->n > 1 && t->step_ms % w != 0)
-        return false;
-    return floor_mod(window_end_ms(site, t, 0) - panes->phase_ms, w) == 0;
+    int64_t w = panes->step_ms, end_ms = window_end_ms(site, t, 0);
+    if (w <= 0)
+        return PANES_UNFIT;
+    bool one_window = site->anchored || t->n == 1;
+    if (site->range_ms % w == 0 && (one_window || t->step_ms % w == 0) && floor_mod(end_ms - panes->phase_ms, w) == 0)
+        return PANES_WHOLE;
+    /* Edges are less than two panes; what they leave must be worth it. */
+    return one_window && site->range_ms >= 4 * w ? PANES_RAGGED : PANES_UNFIT;
 }
 
 void panes_request(const struct plan_view *view, const struct site *site, const struct times *t,
@@ -60,16 +69,30 @@ void panes_request(const struct plan_view *view, const struct site *site, const 
                                    .phase_ms = view->panes.phase_ms};
 }
 
+bool panes_left_request(const struct plan_view *view, const struct site *site, const struct times *t,
+                        struct source_request *ret)
+{
+    int64_t start_ms = window_end_ms(site, t, 0) - site->range_ms;
+    int64_t past_ms = floor_mod(start_ms - view->panes.phase_ms, view->panes.step_ms);
+    if (past_ms == 0)
+        return false;
+    *ret = (struct source_request){.matchers = site->selector->matchers,
+                                   .matchers_n = site->selector->matchers_n,
+                                   .start_ms = start_ms,
+                                   .end_ms = start_ms + view->panes.step_ms - past_ms};
+    return true;
+}
+
 static bool is_quantile_family(enum family f)
 {
     return f == FAMILY_KLL || f == FAMILY_DDSKETCH || f == FAMILY_VALUES;
 }
 
-/* Stored states of the windows that need no raw. Returns the number held. */
+/* Stored states of the windows that need no raw are held after the *ret_n there are. */
 static int hold_stored(struct pane_reader *r, const struct source_series *s, uint32_t *ret_n, struct err *e)
 {
     const struct source_result *result = r->site->result;
-    uint32_t n = 0, slot = s->ordinal % SHARD_SERIES;
+    uint32_t n = *ret_n, slot = s->ordinal % SHARD_SERIES;
     bool careful = is_quantile_family(r->shard.view->family);
     int rc = pane_shard_load(&r->shard, s->metric, s->ordinal / SHARD_SERIES, e);
     if (rc)
@@ -84,45 +107,90 @@ static int hold_stored(struct pane_reader *r, const struct source_series *s, uin
         if (careful && b->flags & (PANE_NONFINITE | PANE_COLLAPSED) &&
             r->shard.family->flags((const uint8_t *)state.p, state.n))
             return err_set(e, ERR_NOT_COVERED, "a state holds non-finite samples or a collapsed sketch");
-        r->held[n++] = (struct held){.ref = {(const uint8_t *)state.p, (uint32_t)state.n, r->shard.windows[w].end_ms},
-                                     .window = w};
+        r->held[n++] = (struct held){.ref = {(const uint8_t *)state.p, (uint32_t)state.n, r->shard.windows[w].end_ms}};
     }
     *ret_n = n;
     return 0;
 }
 
-/* States of the windows after raw_from_ms, built from the samples at hand. */
+/* One state of the samples of (some start, end_ms]; *ret is good until the next. */
+static int build_state(struct pane_reader *r, const struct labels *labels, int64_t end_ms, const int64_t *times_ms,
+                       const double *values, uint32_t n, struct str *ret, struct err *e)
+{
+    const struct plan_view *view = r->shard.view;
+    uint64_t seed = r->site->sketch_seed;
+    if (view->family == FAMILY_KLL)
+        seed = state_seed(seed, view->identity, labels, end_ms);
+    int rc = state_builder_run(&r->builder, end_ms, times_ms, values, n, seed, ret, e);
+    if (rc == 0 && is_quantile_family(view->family) && r->shard.family->flags((const uint8_t *)ret->p, ret->n))
+        return err_set(e, ERR_NOT_COVERED, "a window holds non-finite samples or a collapsed sketch");
+    return rc;
+}
+
+static void hold_bytes(struct pane_reader *r, struct str state, int64_t end_ms, uint32_t *held_n)
+{
+    r->held[(*held_n)++] =
+        (struct held){.ref = {NULL, (uint32_t)state.n, end_ms}, .is_built = true, .built_at = r->built.n};
+    strbuf_add_str(&r->built, state);
+}
+
+/* States of the windows after raw_from_ms, and of the right edge, built from the samples at hand. */
 static int hold_built(struct pane_reader *r, const struct source_series *s, const int64_t *times_ms,
                       const double *values, uint32_t n, uint32_t *held_n, struct err *e)
 {
-    const struct plan_view *view = r->shard.view;
+    int64_t last_ms = window_end_ms(&r->site->site, r->times, r->times->n - 1);
     uint32_t at = 0;
-    strbuf_clear(&r->built);
-    for (uint32_t w = 0; w < r->shard.windows_n; w++) {
-        int64_t end_ms = r->shard.windows[w].end_ms;
+    for (uint32_t w = 0; w <= r->shard.windows_n; w++) {
+        int64_t end_ms = w < r->shard.windows_n ? r->shard.windows[w].end_ms : last_ms;
         if (end_ms <= s->raw_from_ms)
             continue;
-        while (at < n && times_ms[at] <= end_ms - view->panes.step_ms)
-            at++;
         uint32_t first = at;
         while (at < n && times_ms[at] <= end_ms)
             at++;
         if (at == first)
             continue;
-        uint64_t seed = r->site->sketch_seed;
-        if (view->family == FAMILY_KLL)
-            seed = state_seed(seed, view->identity, &s->labels, end_ms);
         struct str state;
-        int rc = state_builder_run(&r->builder, end_ms, times_ms + first, values + first, at - first, seed, &state, e);
+        int rc = build_state(r, &s->labels, end_ms, times_ms + first, values + first, at - first, &state, e);
         if (rc)
             return rc;
-        if (is_quantile_family(view->family) && r->shard.family->flags((const uint8_t *)state.p, state.n))
-            return err_set(e, ERR_NOT_COVERED, "a window holds non-finite samples or a collapsed sketch");
-        r->held[(*held_n)++] = (struct held){
-            .ref = {NULL, (uint32_t)state.n, end_ms}, .window = w, .is_built = true, .built_at = r->built.n};
-        strbuf_add_str(&r->built, state);
+        hold_bytes(r, state, end_ms, held_n);
     }
     return 0;
+}
+
+static int64_t left_end_ms(const struct pane_reader *r)
+{
+    return r->shard.windows[0].end_ms - r->shard.view->panes.step_ms;
+}
+
+static bool before(const struct source_series *a, const struct source_series *b)
+{
+    return a->metric != b->metric ? a->metric < b->metric : a->ordinal < b->ordinal;
+}
+
+static void hold_left(struct pane_reader *r, const struct source_series *s, uint32_t *held_n)
+{
+    const struct source_result *left = r->site->left;
+    while (r->left_at < left->series_n && before(&left->series[r->left_at], s))
+        r->left_at++;
+    if (r->left_at == left->series_n || left->series[r->left_at].id != s->id)
+        return;
+    struct left_state at = r->left_of[r->left_at];
+    if (at.size)
+        hold_bytes(r, (struct str){r->left.p + at.at, at.size}, left_end_ms(r), held_n);
+}
+
+static int left_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n,
+                       struct err *e)
+{
+    struct pane_reader *r = ctx;
+    struct str state = {0};
+    int rc = eval_check(r->ev, n, e);
+    if (rc == 0 && n)
+        rc = build_state(r, &r->site->left->series[series].labels, left_end_ms(r), times_ms, values, n, &state, e);
+    r->left_of[series] = (struct left_state){r->left.n, (uint32_t)state.n};
+    strbuf_add_str(&r->left, state);
+    return rc;
 }
 
 static void refs_make(struct pane_reader *r, uint32_t held_n)
@@ -183,7 +251,7 @@ static uint32_t series_source(const struct pane_reader *r, const struct source_s
     int64_t growing_ms = result->windows_n
                              ? result->windows[0][result->windows_n - 1].end_ms - r->shard.view->panes.step_ms
                              : result->covered_ms;
-    if (s->raw_from_ms >= result->covered_ms && s->raw_from_ms >= growing_ms)
+    if (s->raw_from_ms >= result->covered_ms && s->raw_from_ms >= growing_ms && !r->left_of)
         return SOURCE_PANES;
     return SOURCE_PANES | SOURCE_RAW;
 }
@@ -195,6 +263,9 @@ static int read_series(void *ctx, uint32_t series, const int64_t *times_ms, cons
     const struct source_series *s = &r->site->result->series[series];
     uint32_t held_n = 0;
     int rc = eval_check(r->ev, n, e);
+    strbuf_clear(&r->built);
+    if (rc == 0 && r->left_of)
+        hold_left(r, s, &held_n);
     if (rc == 0)
         rc = hold_stored(r, s, &held_n, e);
     if (rc == 0)
@@ -221,7 +292,18 @@ static int read_all(struct pane_reader *r, struct err *e)
                         .txn = r->ev->txn,
                         .start_ms = window_end_ms(site, r->times, 0) - site->range_ms,
                         .end_ms = window_end_ms(site, r->times, r->times->n - 1)};
-    int rc = scan_run(&scan, read_series, r, e);
+    int rc = 0;
+    if (r->left_of) {
+        struct scan edge = scan;
+        edge.result = r->site->left;
+        edge.end_ms = left_end_ms(r);
+        rc = scan_run(&edge, left_series, r, e);
+        scan.damaged_n += edge.damaged_n;
+    }
+    uint32_t damaged_n = scan.damaged_n;
+    if (rc == 0)
+        rc = scan_run(&scan, read_series, r, e);
+    scan.damaged_n += damaged_n;
     if (rc == 0 && scan.damaged_n)
         notes_warn(r->ev->notes, "%u raw blocks failed their checksum and were left out", scan.damaged_n);
     return rc;
@@ -236,8 +318,11 @@ static int reader_init(struct pane_reader *r, struct err *e)
         rc = state_builder_init(&r->builder, r->site->view->family, &r->site->view->params, e);
     if (rc)
         return rc;
-    r->held = ARENA_ARRAY(a, struct held, result->windows_n + 1);
-    r->refs = ARENA_ARRAY(a, struct state_ref, result->windows_n + 1);
+    enum { EDGES = 2 };
+    r->held = ARENA_ARRAY(a, struct held, result->windows_n + EDGES);
+    r->refs = ARENA_ARRAY(a, struct state_ref, result->windows_n + EDGES);
+    if (r->site->left)
+        r->left_of = arena_zalloc(a, (r->site->left->series_n + 1) * sizeof *r->left_of);
     r->out = arena_zalloc(a, (result->series_n + 1) * sizeof *r->out);
     return arena_check(a, "query", e);
 }
@@ -249,13 +334,16 @@ int panes_estimate(struct eval *ev, const struct pane_site *p, const struct time
     const struct source_result *result = p->result;
     /* Nothing is kept yet: states built here only to be read once would be dearer than the samples, and no more exact.
      */
-    if (result->windows_n > 1 && result->covered_ms < result->windows[0][0].end_ms)
+    bool ragged = panes_fit(&p->view->panes, &p->site, t) == PANES_RAGGED;
+    if ((result->windows_n > 1 || ragged) &&
+        (result->windows_n == 0 || result->covered_ms < result->windows[0][0].end_ms))
         return err_set(e, ERR_NOT_COVERED, "no window of the view has states yet");
     int rc = reader_init(&r, e);
     if (rc == 0)
         rc = read_all(&r, e);
     state_builder_done(&r.builder);
     strbuf_done(&r.built);
+    strbuf_done(&r.left);
     mem_free(r.scratch);
     if (rc)
         return rc;

@@ -3,7 +3,11 @@
  * merge. States come from the store or from early windows in memory; what no pane serves (the still-growing pane,
  * missing windows, series with late samples) is built on the spot from raw, by the same kernel.
  *
- * Every window of every evaluation time must be whole panes: panes_aligned says so, and binding asks it first.
+ * Panes serve when they tile the window of every evaluation time; or, when there is one window only, when they fill
+ * most of it: whole panes inside, raw samples at the two ragged edges.
+ *
+ *     (start ... a](a, pane](pane](pane, b](b ... end]
+ *      left edge    whole panes            right edge
  */
 #ifndef EXECUTOR_PANES_H
 #define EXECUTOR_PANES_H
@@ -14,22 +18,28 @@ struct pane_site {
     const struct plan_view *view;
     struct site site;
     const struct source_result *result; /* answer to panes_request */
+    const struct source_result *left;   /* answer to panes_left_request; NULL without a left edge */
     uint64_t sketch_seed;               /* the plan's */
 };
 
-/* Do this view's panes tile the site's window at every time of `t`? */
-bool panes_aligned(const struct grid *panes, const struct site *site, const struct times *t);
+enum pane_fit { PANES_UNFIT = 1, PANES_RAGGED, PANES_WHOLE };
+/* How this view's panes fit the site's windows at the times `t`. */
+enum pane_fit panes_fit(const struct grid *panes, const struct site *site, const struct times *t);
 /* What the snapshot must hold for the site: its selector's series, and windows of `view`. */
 void panes_request(const struct plan_view *view, const struct site *site, const struct times *t,
                    struct source_request *ret);
+/* And the raw samples of the left edge, from the same moment; false when there is none. */
+bool panes_left_request(const struct plan_view *view, const struct site *site, const struct times *t,
+                        struct source_request *ret);
 
 struct pane_counts {
     uint32_t sources; /* enum answer_source bits */
     uint64_t states_n;
 };
 /*
- * The site's vector at `t`. ERR_NOT_COVERED when these states cannot answer and raw must: non-finite samples or a
- * collapsed sketch behind a quantile, or damage in a block (then also counted as mullion_pane_blocks_damaged_total).
+ * The site's vector at `t`. ERR_NOT_COVERED when these states cannot answer and raw must: no states yet, non-finite
+ * samples or a collapsed sketch behind a quantile, or damage in a block (then also counted as
+ * mullion_pane_blocks_damaged_total).
  */
 int panes_estimate(struct eval *ev, const struct pane_site *p, const struct times *t, struct value *ret,
                    struct pane_counts *counts, struct err *e);

@@ -26,6 +26,7 @@ struct run {
     struct bound bound;
     const struct expr **exprs; /* [bound.nodes_n]: the node's tree, resolved */
     uint32_t *requests;        /* [bound.nodes_n]: an ESTIMATE's request */
+    uint32_t *lefts;           /* [bound.nodes_n]: and that of its left edge, or PLAN_NONE */
     struct value *values;      /* [bound.nodes_n] */
     bool *done;                /* [bound.nodes_n] */
     struct snapshot snapshot;
@@ -99,8 +100,12 @@ static int add_node(struct run *r, uint32_t id, struct err *e)
         if (!site_of(r->exprs[id], &site))
             return err_set(e, ERR_INTERNAL, "a plan's estimate is not a function over one selector");
         const struct plan_node *read = &r->bound.nodes[r->bound.edges[node->in_first]];
-        panes_request(&r->bound.plan->views[read->view], &site, &r->t, &request);
-        return snapshot_add_request(&r->snapshot, &request, &r->requests[id], e);
+        const struct plan_view *view = &r->bound.plan->views[read->view];
+        panes_request(view, &site, &r->t, &request);
+        code = snapshot_add_request(&r->snapshot, &request, &r->requests[id], e);
+        if (code == 0 && panes_left_request(view, &site, &r->t, &request))
+            code = snapshot_add_request(&r->snapshot, &request, &r->lefts[id], e);
+        return code;
     }
     if (node->op != PLAN_OP_VECTOR)
         return err_set(e, ERR_NOT_COVERED, "a plan node of kind %s is not read by queries", plan_op_name(node->op));
@@ -114,9 +119,12 @@ static int add_bound(struct run *r, struct err *e)
     uint32_t n = r->bound.nodes_n;
     r->exprs = arena_zalloc(r->ev.arena, n * sizeof *r->exprs);
     r->requests = ARENA_ARRAY(r->ev.arena, uint32_t, n);
+    r->lefts = ARENA_ARRAY(r->ev.arena, uint32_t, n);
     r->values = arena_zalloc(r->ev.arena, n * sizeof *r->values);
     r->done = arena_zalloc(r->ev.arena, n * sizeof *r->done);
     int code = arena_check(r->ev.arena, "query", e);
+    for (uint32_t i = 0; code == 0 && i < n; i++)
+        r->lefts[i] = PLAN_NONE;
     return code != 0 ? code : add_node(r, r->bound.root, e);
 }
 
@@ -143,6 +151,8 @@ static int estimate_node(struct run *r, uint32_t id, struct value *ret, struct e
                           .result = &r->snapshot.results[r->requests[id]],
                           .sketch_seed = r->bound.plan->sketch_seed};
     site_of(r->exprs[id], &p.site);
+    if (r->lefts[id] != PLAN_NONE)
+        p.left = &r->snapshot.results[r->lefts[id]];
     note_guarantee(r, p.view, node);
     return panes_estimate(&r->ev, &p, &r->t, ret, &r->counts, e);
 }
