@@ -1,6 +1,6 @@
 /*
- * mullion-plan: a workload file in, a plan out. Its own executable because it alone links GLPK (GPL-3), and so that a
- * hopeless workload never touches a server: `mullion plan` and the server run it as a child.
+ * mullion-plan: a workload file in, a plan out. Its own executable because it alone may link GLPK (GPL-3), and so that
+ * a hopeless workload never touches a server: `mullion plan` and the server run it as a child.
  *
  * Exit status: 0 planned, 1 the workload has problems or something failed, 2 wrong usage. Problems go to stderr, each
  * as file:line:column: sentence. The output file appears whole or not at all.
