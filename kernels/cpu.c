@@ -26,7 +26,8 @@ static const struct frame_ops frame_scalar = {.unpack = frame_unpack_scalar,
                                               .widths = frame_widths_scalar};
 struct frame_ops frame_ops;
 
-static const struct ddsketch_ops ddsketch_scalar = {.scan = ddsketch_scan_scalar, .indexes = ddsketch_indexes_scalar};
+static const struct ddsketch_ops ddsketch_scalar = {
+    .scan = ddsketch_scan_scalar, .indexes = ddsketch_indexes_scalar, .count_small = ddsketch_count_small_scalar};
 struct ddsketch_ops ddsketch_ops;
 
 static const struct hll_ops hll_scalar = {.coupons = hll_coupons_scalar,

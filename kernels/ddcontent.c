@@ -3,7 +3,7 @@
 #include "kernels/bits.h"
 #include "kernels/carve.h"
 
-enum { FORM_MASK = 7, HAS_NONFINITE = 8, HAS_COLLAPSED = 16, HAS_NEGATIVE = 32, HAS_ZERO = 64, BINS_DEFAULT = 2048 };
+enum { HAS_NONFINITE = 8, HAS_COLLAPSED = 16, HAS_NEGATIVE = 32, HAS_ZERO = 64, BINS_DEFAULT = 2048 };
 
 uint32_t ddcontent_bins_most(const struct sketch_params *params)
 {
@@ -150,9 +150,9 @@ int ddhead_read(struct ddhead *h, const uint8_t *bytes, size_t size, const char 
         ddstore_open(&h->negative, p, (size_t)store_size, form);
         p += store_size;
     }
-    h->has_positive = (bits & FORM_MASK) != DDSTORE_NONE;
+    h->has_positive = (bits & DDCONTENT_FORM_MASK) != DDSTORE_NONE;
     if (h->has_positive)
-        ddstore_open(&h->positive, p, (size_t)(end - p), bits & FORM_MASK);
+        ddstore_open(&h->positive, p, (size_t)(end - p), bits & DDCONTENT_FORM_MASK);
     else if (p != end)
         return refuse(reason, "bytes follow a DDSketch state");
     if ((h->has_negative && h->negative.failed) || (h->has_positive && h->positive.failed))
@@ -211,7 +211,7 @@ static bool unite_narrow(struct ddstore *s, const struct ddhead *heads, uint32_t
         if (!store)
             continue;
         struct ddstore_cursor c = *store;
-        int64_t lowest = ddstore_tally(&c, t);
+        int64_t lowest = ddstore_tally(&c, t, UINT64_MAX);
         if (lowest == INT64_MIN)
             return false;
         lower(s, &low, (int32_t)lowest, c.low_share);
@@ -266,22 +266,30 @@ static void unite_wide(struct ddstore *s, const struct ddhead *heads, uint32_t k
     ddsort_bins(keys, entries, counts, s);
 }
 
-static void unite(struct ddstore *s, const struct ddhead *heads, uint32_t k, bool negative, uint64_t *window,
-                  uint8_t **scratch)
+/* The greatest index of one sign, INT32_MIN if there is none; s gets its share. */
+static int32_t find_top(struct ddstore *s, const struct ddhead *heads, uint32_t k, bool negative)
 {
-    struct ddtally t = {.window = window, .top = INT32_MIN};
-    *s = (struct ddstore){0};
+    int32_t top = INT32_MIN;
     for (uint32_t i = 0; i < k; i++) {
         const struct ddstore_cursor *c = head_store(&heads[i], negative);
         if (!c)
             continue;
-        if (c->index > t.top) {
-            t.top = (int32_t)c->index;
+        if (c->index > top) {
+            top = (int32_t)c->index;
             s->top_share = 0;
         }
-        if (c->index == t.top && c->top_share > s->top_share)
+        if (c->index == top && c->top_share > s->top_share)
             s->top_share = c->top_share;
     }
+    return top;
+}
+
+static void unite(struct ddstore *s, const struct ddhead *heads, uint32_t k, bool negative, uint64_t *window,
+                  uint8_t **scratch)
+{
+    struct ddtally t = {.window = window};
+    *s = (struct ddstore){0};
+    t.top = find_top(s, heads, k, negative);
     if (t.top == INT32_MIN)
         return;
     if (unite_narrow(s, heads, k, negative, &t)) {
@@ -302,13 +310,11 @@ size_t ddcontent_sum_scratch(uint64_t held, uint32_t k)
            carve_size((held + 2 * DDTALLY_WINDOW + 4) * sizeof(struct ddstore_bin)) + 3 * carve_size(held * 8);
 }
 
-int ddcontent_sum(struct ddcontent *c, const struct state_ref *src, uint32_t k, const struct sketch_params *params,
-                  void *scratch)
+/* The heads of all states, which agree, and the sums of what they say. */
+static int read_heads(struct ddcontent *c, struct ddhead *heads, const struct state_ref *src, uint32_t k,
+                      const struct sketch_params *params)
 {
-    uint8_t *rest = scratch;
     const char *reason;
-    struct ddhead *heads = carve(&rest, k * sizeof *heads);
-    uint64_t *window = carve(&rest, DDTALLY_WINDOW * sizeof *window);
     *c = (struct ddcontent){0};
     for (uint32_t i = 0; i < k; i++) {
         int rc = ddhead_read(&heads[i], src[i].bytes, src[i].size, &reason);
@@ -320,7 +326,80 @@ int ddcontent_sum(struct ddcontent *c, const struct state_ref *src, uint32_t k, 
         c->nonfinite_n += heads[i].nonfinite_n;
         c->collapsed |= heads[i].collapsed;
     }
+    return SKETCH_OK;
+}
+
+int ddcontent_sum(struct ddcontent *c, const struct state_ref *src, uint32_t k, const struct sketch_params *params,
+                  void *scratch)
+{
+    uint8_t *rest = scratch;
+    struct ddhead *heads = carve(&rest, k * sizeof *heads);
+    uint64_t *window = carve(&rest, DDTALLY_WINDOW * sizeof *window);
+    int rc = read_heads(c, heads, src, k, params);
+    if (rc != SKETCH_OK)
+        return rc;
     unite(&c->positive, heads, k, false, window, &rest);
     unite(&c->negative, heads, k, true, window, &rest);
     return c->zero_n + c->positive.n + c->negative.n + c->nonfinite_n < DDCONTENT_N_END ? SKETCH_OK : SKETCH_BAD_DATA;
+}
+
+/* Samples of one sign; false if a store is malformed. */
+static bool count_stores(const struct ddhead *heads, uint32_t k, bool negative, uint64_t *ret)
+{
+    *ret = 0;
+    for (uint32_t i = 0; i < k; i++) {
+        const struct ddstore_cursor *store = head_store(&heads[i], negative);
+        if (!store)
+            continue;
+        struct ddstore_cursor c = *store;
+        *ret += ddstore_count(&c);
+        if (c.failed || *ret >= DDCONTENT_N_END)
+            return false;
+    }
+    return true;
+}
+
+int ddcontent_open(struct ddcontent *c, const struct state_ref *src, uint32_t k, const struct sketch_params *params,
+                   void *scratch)
+{
+    struct ddhead *heads = scratch;
+    int rc = read_heads(c, heads, src, k, params);
+    if (rc != SKETCH_OK)
+        return rc;
+    bool counted = count_stores(heads, k, false, &c->positive.n) && count_stores(heads, k, true, &c->negative.n);
+    return counted && c->zero_n + c->positive.n + c->negative.n + c->nonfinite_n < DDCONTENT_N_END ? SKETCH_OK
+                                                                                                   : SKETCH_BAD_DATA;
+}
+
+bool ddcontent_top(struct ddcontent *c, uint32_t k, uint64_t place, void *scratch)
+{
+    uint8_t *rest = scratch;
+    const struct ddhead *heads = carve(&rest, k * sizeof *heads);
+    struct ddtally t = {.window = carve(&rest, DDTALLY_WINDOW * sizeof *t.window)};
+    struct ddstore *s = &c->positive;
+    if (place >= DDCONTENT_TOP_MAX || place >= s->n / 2)
+        return false;
+    t.top = find_top(s, heads, k, false);
+    int64_t known = INT64_MIN; /* bins above this are complete */
+    for (uint32_t i = 0; i < k; i++) {
+        if (!heads[i].has_positive)
+            continue;
+        struct ddstore_cursor store = heads[i].positive;
+        int64_t low = ddstore_tally(&store, &t, 2 * place / k + 6); /* a few more than its share */
+        if (low == INT64_MIN)
+            return false;
+        if (store.p < store.end && low > known)
+            known = low;
+    }
+    s->bins = (struct ddstore_bin *)(void *)rest;
+    uint64_t passed = 0;
+    for (uint32_t i = 0; i < t.cleared && t.top - (int64_t)i > known && passed <= place; i++) {
+        uint64_t n = t.window[i];
+        s->bins[s->bins_n] = (struct ddstore_bin){t.top - (int32_t)i, n};
+        s->bins_n += n != 0;
+        passed += n;
+    }
+    /* What lies below stands for all the others: the last bin is never asked for. */
+    s->bins[s->bins_n++] = (struct ddstore_bin){INT32_MIN, s->n - (passed < s->n ? passed : s->n)};
+    return passed > place && passed < s->n;
 }

@@ -13,6 +13,7 @@
 #include "kernels/order.h"
 #include "kernels/sketch.h"
 
+enum { DDCONTENT_FORM_MASK = 7 };                       /* of the first byte: the positive store */
 enum { DDCONTENT_HEAD_MAX = 2 + 8 + 10 + 10 + 1 + 10 }; /* bytes before the stores */
 #define DDCONTENT_N_END (UINT64_C(1) << 48)
 
@@ -47,6 +48,14 @@ size_t ddcontent_sum_scratch(uint64_t held, uint32_t k);
  * SKETCH_BAD_DATA at 2^48 samples. */
 int ddcontent_sum(struct ddcontent *c, const struct state_ref *src, uint32_t k, const struct sketch_params *params,
                   void *scratch);
+
+/* The same sum's counts without its bins. */
+int ddcontent_open(struct ddcontent *c, const struct state_ref *src, uint32_t k, const struct sketch_params *params,
+                   void *scratch);
+/* After ddcontent_open with the same scratch: the uppermost positive bins, down to that of the sample `place` places
+ * below the greatest, and one more bin that stands for all others. false if only ddcontent_sum can tell. */
+bool ddcontent_top(struct ddcontent *c, uint32_t k, uint64_t place, void *scratch);
+enum { DDCONTENT_TOP_MAX = 192 };
 
 /* Appends the tally's bins to s, which has room for one more. */
 void ddtally_bins(const struct ddtally *t, struct ddstore *s);

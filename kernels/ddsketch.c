@@ -229,15 +229,12 @@ static double sample_at(const struct gamma_map *map, const struct ddcontent *c, 
     return magnitude_at(map, &c->positive, c->positive.n - 1 - (rank - c->zero_n));
 }
 
-static double quantile(const struct ddcontent *c, double alpha, uint64_t n, double q, bool interpolated)
+static double quantile(const struct ddcontent *c, double alpha, struct select_place at)
 {
     struct gamma_map map;
     gamma_init(&map, alpha);
-    if (!interpolated)
-        return sample_at(&map, c, select_inclusive_rank(q, n));
-    struct select_place at = select_interpolated(q, n);
     double low = sample_at(&map, c, at.rank);
-    if (at.high_weight == 0 || at.rank + 1 == n)
+    if (at.high_weight == 0)
         return low;
     return low * (1 - at.high_weight) + sample_at(&map, c, at.rank + 1) * at.high_weight;
 }
@@ -249,7 +246,9 @@ static int ddsketch_estimate(const struct state_ref *src, uint32_t k, const stru
     bool interpolated = statistic == STATISTIC_QUANTILE;
     if (!interpolated && statistic != STATISTIC_QUANTILE_RANK && statistic != STATISTIC_COUNT)
         return SKETCH_BAD_DATA;
-    int rc = ddcontent_sum(&c, src, k, params, scratch);
+    /* Dense bins are summed as fast as they are counted; of others the counts, and mostly a few bins, are enough. */
+    bool dense = k > 0 && src[0].size > 0 && (src[0].bytes[0] & DDCONTENT_FORM_MASK) >= DDSTORE_BYTES;
+    int rc = dense ? ddcontent_sum(&c, src, k, params, scratch) : ddcontent_open(&c, src, k, params, scratch);
     if (rc != SKETCH_OK)
         return rc;
     uint64_t n = c.negative.n + c.zero_n + c.positive.n;
@@ -262,13 +261,23 @@ static int ddsketch_estimate(const struct state_ref *src, uint32_t k, const stru
     double q = args->q;
     if (n == 0)
         return SKETCH_NONE;
-    if (q != q)
+    if (q != q) {
         *ret = bits_to_f64(BITS_NAN);
-    else if (q < 0 || q > 1)
+        return SKETCH_OK;
+    }
+    if (q < 0 || q > 1) {
         *ret = q < 0 ? -INFINITY : INFINITY;
-    else
-        *ret = quantile(&c, params->alpha, n, q, interpolated);
-    return SKETCH_OK;
+        return SKETCH_OK;
+    }
+    struct select_place at =
+        interpolated ? select_interpolated(q, n) : (struct select_place){.rank = select_inclusive_rank(q, n)};
+    if (at.rank + 1 == n)
+        at.high_weight = 0;
+    if (!dense && (at.rank < c.negative.n + c.zero_n || !ddcontent_top(&c, k, n - 1 - at.rank, scratch)))
+        rc = ddcontent_sum(&c, src, k, params, scratch);
+    if (rc == SKETCH_OK)
+        *ret = quantile(&c, params->alpha, at);
+    return rc;
 }
 
 /* --- validation, flags, count --- */

@@ -73,7 +73,40 @@ static void indexes(const struct gamma_map *map, const double *x, size_t n, int3
     gamma_loop_indexes(map, x, n, ret_index);
 }
 
+static bool count_small(const uint8_t *bytes, size_t size, uint64_t *ret_samples)
+{
+    const __m256i bit = _mm256_set1_epi64x((int64_t)UINT64_C(0x8040201008040201)), zero = _mm256_setzero_si256();
+    const __m256i each = _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+    uint64_t is_count = 0;
+    __m256i sum = zero;
+    for (size_t at = 0; at < size; at += 64) {
+        size_t part = size - at < 64 ? size - at : 64;
+        uint8_t padded[64] = {0};
+        const uint8_t *p = bytes + at;
+        if (part < 64) {
+            memcpy(padded, p, part);
+            p = padded;
+        }
+        __m256i v[2];
+        memcpy(v, p, sizeof v);
+        if (_mm256_movemask_epi8(_mm256_or_si256(v[0], v[1])) != 0)
+            return false;
+        uint64_t many = (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(v[0], 7)) |
+                        (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(v[1], 7)) << 32;
+        uint64_t counts = ddstore_loop_counts(many, part, &is_count);
+        for (unsigned i = 0; i < 2; i++) {
+            __m256i bits = _mm256_shuffle_epi8(_mm256_set1_epi32((int)(uint32_t)(counts >> 32 * i)), each);
+            __m256i mask = _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit), bit);
+            sum = _mm256_add_epi64(sum, _mm256_sad_epu8(_mm256_and_si256(v[i], mask), zero));
+        }
+    }
+    uint64_t lane[LANES];
+    _mm256_storeu_si256((__m256i *)(void *)lane, sum);
+    *ret_samples = size + lane[0] + lane[1] + lane[2] + lane[3];
+    return !is_count;
+}
+
 void ddsketch_ops_avx2(struct ddsketch_ops *ops)
 {
-    *ops = (struct ddsketch_ops){.scan = scan, .indexes = indexes};
+    *ops = (struct ddsketch_ops){.scan = scan, .indexes = indexes, .count_small = count_small};
 }

@@ -40,7 +40,24 @@ static void indexes(const struct gamma_map *map, const double *x, size_t n, int3
     gamma_loop_indexes(map, x, n, ret_index);
 }
 
+static bool count_small(const uint8_t *bytes, size_t size, uint64_t *ret_samples)
+{
+    __m512i sum = _mm512_setzero_si512();
+    uint64_t is_count = 0;
+    for (size_t at = 0; at < size; at += 64) {
+        size_t part = size - at < 64 ? size - at : 64;
+        __m512i v = _mm512_maskz_loadu_epi8(_bzhi_u64(UINT64_MAX, (unsigned)part), bytes + at);
+        if (_mm512_movepi8_mask(v) != 0)
+            return false;
+        uint64_t many = _mm512_movepi8_mask(_mm512_slli_epi16(v, 7));
+        uint64_t counts = ddstore_loop_counts(many, part, &is_count);
+        sum = _mm512_add_epi64(sum, _mm512_sad_epu8(_mm512_maskz_mov_epi8(counts, v), _mm512_setzero_si512()));
+    }
+    *ret_samples = size + (uint64_t)_mm512_reduce_add_epi64(sum);
+    return !is_count;
+}
+
 void ddsketch_ops_avx512(struct ddsketch_ops *ops)
 {
-    *ops = (struct ddsketch_ops){.scan = scan, .indexes = indexes};
+    *ops = (struct ddsketch_ops){.scan = scan, .indexes = indexes, .count_small = count_small};
 }

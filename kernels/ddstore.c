@@ -1,6 +1,7 @@
 #include "kernels/ddstore.h"
 
 #include "kernels/bits.h"
+#include "kernels/ddsketch_loops.h"
 #include "kernels/gamma.h"
 
 enum { VARINT_MAX = 10, INDEX_VARINT_MAX = 5 };
@@ -177,14 +178,14 @@ bool ddstore_next(struct ddstore_cursor *c, int32_t *ret_index, uint64_t *ret_n)
 }
 
 /* Form 1 in one loop: nearly all steps are one byte. */
-static int64_t tally_steps(struct ddstore_cursor *c, struct ddtally *t)
+static int64_t tally_steps(struct ddstore_cursor *c, struct ddtally *t, uint64_t most)
 {
     const uint8_t *p = c->p, *end = c->end;
     uint64_t at = (uint64_t)(t->top - c->index);
     if (!ddtally_reach(t, at))
         return INT64_MIN;
     t->window[at]++;
-    while (p < end) {
+    for (uint64_t n = 1; p < end && n < most; n++) {
         uint64_t step = *p++;
         if (step >= 128) {
             p = bits_get_varint(p - 1, end, &step);
@@ -196,24 +197,32 @@ static int64_t tally_steps(struct ddstore_cursor *c, struct ddtally *t)
             return INT64_MIN;
         t->window[at]++;
     }
+    c->p = p;
     return t->top - (int64_t)at;
 }
 
-/* Form 3 in one loop, which compilers turn into vector code. */
-static int64_t tally_bytes(struct ddstore_cursor *c, struct ddtally *t)
+/* Form 3; all of it in one loop, which compilers turn into vector code. */
+static int64_t tally_bytes(struct ddstore_cursor *c, struct ddtally *t, uint64_t most)
 {
     size_t n = (size_t)(c->end - c->p);
-    uint64_t at = (uint64_t)(t->top - c->index);
+    uint64_t at = (uint64_t)(t->top - c->index), samples = 0;
+    if (most < UINT64_MAX) {
+        size_t some = 0;
+        while (some < n && samples < most)
+            samples += c->p[some++];
+        n = some;
+    }
     if (n == 0 || !ddtally_reach(t, at + n - 1))
         return INT64_MIN;
     for (size_t i = 0; i < n; i++)
         t->window[at + i] += c->p[i];
+    c->p += n;
     return t->top - (int64_t)(at + n - 1);
 }
 
 /* Form 2. Whether a bin holds many samples is a coin toss, so entries of one byte and counts of one byte go without a
  * branch on it. */
-static int64_t tally_counted(struct ddstore_cursor *c, struct ddtally *t)
+static int64_t tally_counted(struct ddstore_cursor *c, struct ddtally *t, uint64_t most)
 {
     const uint8_t *p = c->p, *end = c->end;
     uint64_t at = (uint64_t)(t->top - c->index), entry, more = 0;
@@ -222,8 +231,9 @@ static int64_t tally_counted(struct ddstore_cursor *c, struct ddtally *t)
         p = bits_get_varint(p, end, &more);
     if (!p || !ddtally_reach(t, at))
         return INT64_MIN;
-    t->window[at] += entry & 1 ? more + 2 : 1;
-    while (p < end) {
+    uint64_t samples = entry & 1 ? more + 2 : 1;
+    t->window[at] += samples;
+    while (p < end && samples < most) {
         uint64_t n = 1;
         uint32_t two = end - p >= 2 ? bits_load_u16(p) : 0x80, many = two & 1;
         if (__builtin_expect(!((two & 0x80) | (two >> 8 & 0x80 & (0 - many))), 1)) {
@@ -243,25 +253,96 @@ static int64_t tally_counted(struct ddstore_cursor *c, struct ddtally *t)
         if (at >= t->cleared && !ddtally_reach(t, at))
             return INT64_MIN;
         t->window[at] += n;
+        samples += n;
     }
+    c->p = p;
     return t->top - (int64_t)at;
 }
 
-int64_t ddstore_tally(struct ddstore_cursor *c, struct ddtally *t)
+int64_t ddstore_tally(struct ddstore_cursor *c, struct ddtally *t, uint64_t most)
 {
     int64_t low = INT64_MIN;
     int32_t index;
-    uint64_t n;
+    uint64_t n, samples = 0;
     if (c->failed || c->index > t->top)
         return INT64_MIN;
     if (c->form == DDSTORE_STEPS)
-        return tally_steps(c, t);
+        return tally_steps(c, t, most);
     if (c->form == DDSTORE_COUNTED)
-        return tally_counted(c, t);
+        return tally_counted(c, t, most);
     if (c->form == DDSTORE_BYTES)
-        return tally_bytes(c, t);
-    for (; ddstore_next(c, &index, &n); low = index)
+        return tally_bytes(c, t, most);
+    for (; samples < most && ddstore_next(c, &index, &n); low = index, samples += n)
         if (!ddtally_add(t, index, n))
             return INT64_MIN;
     return c->failed ? INT64_MIN : low;
+}
+
+/* --- counting without looking at bins --- */
+
+/* Bit i = the lowest bit of byte i, of eight bytes. */
+static uint64_t low_bits(uint64_t w)
+{
+    return ((w & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080)) >> 56;
+}
+/* The sum of eight bytes. */
+static uint64_t sum_bytes(uint64_t w)
+{
+    const uint64_t even = UINT64_C(0x00ff00ff00ff00ff);
+    return ((w & even) + (w >> 8 & even)) * UINT64_C(0x0001000100010001) >> 48;
+}
+/* All bits of byte i where bit i stands. */
+static uint64_t spread(uint64_t bits)
+{
+    uint64_t each = (bits * UINT64_C(0x0101010101010101)) & UINT64_C(0x8040201008040201);
+    return ((each + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101)) * 255;
+}
+
+bool ddsketch_count_small_scalar(const uint8_t *bytes, size_t size, uint64_t *ret_samples)
+{
+    uint64_t w[8], is_count = 0, samples = size; /* an entry is one sample, a count is one more than it says */
+    for (size_t at = 0; at < size; at += 64) {
+        size_t part = size - at < 64 ? size - at : 64;
+        uint64_t any = 0, many = 0;
+        if (part < 64)
+            memset(w, 0, sizeof w);
+        memcpy(w, bytes + at, part);
+        for (unsigned i = 0; i < 8; i++) {
+            any |= w[i];
+            many |= low_bits(w[i]) << 8 * i;
+        }
+        if (any & UINT64_C(0x8080808080808080))
+            return false;
+        uint64_t counts = ddstore_loop_counts(many, part, &is_count);
+        for (unsigned i = 0; i < 8; i++)
+            samples += sum_bytes(w[i] & spread(counts >> 8 * i & 255));
+    }
+    *ret_samples = samples;
+    return !is_count;
+}
+
+uint64_t ddstore_count(struct ddstore_cursor *c)
+{
+    uint64_t samples = 0, n, first = 0;
+    int32_t index;
+    if (c->failed)
+        return 0;
+    if (c->form == DDSTORE_BYTES || c->form == DDSTORE_STEPS) { /* the bytes' sum; one more than those below 128 */
+        bool steps = c->form == DDSTORE_STEPS;
+        const uint8_t *p = c->p;
+        samples = steps;
+        for (; c->end - p >= 8; p += 8) {
+            uint64_t w = bits_load_u64(p);
+            samples += sum_bytes(steps ? ~w >> 7 & UINT64_C(0x0101010101010101) : w);
+        }
+        for (; p < c->end; p++)
+            samples += steps ? *p < 128 : *p;
+        return samples;
+    }
+    if (c->form == DDSTORE_COUNTED && ddstore_next(c, &index, &first) &&
+        ddsketch_ops.count_small(c->p, (size_t)(c->end - c->p), &samples))
+        return first + samples;
+    for (samples = c->form == DDSTORE_COUNTED ? first : 0; ddstore_next(c, &index, &n);)
+        samples += n;
+    return samples;
 }

@@ -82,8 +82,12 @@ static inline bool ddtally_add(struct ddtally *t, int32_t index, uint64_t n)
     t->window[at] += n;
     return true;
 }
-/* Adds the rest of a store whose top is <= the tally's. Returns its lowest index, or INT64_MIN when a bin lies outside
- * the window or the bytes are malformed; what is in the tally is worthless then. */
-int64_t ddstore_tally(struct ddstore_cursor *c, struct ddtally *t);
+/* Adds the rest of a store whose top is <= the tally's, or its bins from there until they hold `most` samples; then c
+ * stands behind them, and the lowest bin may be incomplete. Returns its lowest index, or INT64_MIN when a bin lies
+ * outside the window or the bytes are malformed; what is in the tally is worthless then. */
+int64_t ddstore_tally(struct ddstore_cursor *c, struct ddtally *t, uint64_t most);
+
+/* Samples of the rest of a store; sets c->failed if the bytes are malformed. */
+uint64_t ddstore_count(struct ddstore_cursor *c);
 
 #endif

@@ -85,10 +85,14 @@ struct ddsketch_ops {
     void (*scan)(struct ddsketch_scan *ret, const double *values, size_t n);
     /* The bucket of each |x[i]|, or GAMMA_UNDECIDED: close to an edge, zero, subnormal, infinite or NaN. */
     void (*indexes)(const struct gamma_map *map, const double *x, size_t n, int32_t *ret_index);
+    /* Samples of a store's bins of form 2 (kernels/ddstore.h) from an entry on, if all bytes are below 128; false if
+     * not, or if a count is missing at the end. */
+    bool (*count_small)(const uint8_t *bytes, size_t size, uint64_t *ret_samples);
 };
 extern struct ddsketch_ops ddsketch_ops;
 void ddsketch_scan_scalar(struct ddsketch_scan *ret, const double *values, size_t n);
 void ddsketch_indexes_scalar(const struct gamma_map *map, const double *x, size_t n, int32_t *ret_index);
+bool ddsketch_count_small_scalar(const uint8_t *bytes, size_t size, uint64_t *ret_samples);
 void ddsketch_ops_avx2(struct ddsketch_ops *ops);
 void ddsketch_ops_avx512(struct ddsketch_ops *ops);
 

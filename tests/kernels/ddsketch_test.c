@@ -2,6 +2,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "kernels/ddcontent.h"
 #include "kernels/gamma.h"
 #include "kernels/ops.h"
 #include "states.h"
@@ -250,6 +251,52 @@ START_TEST(any_split)
 }
 END_TEST
 
+/* What is read of the uppermost bins alone is what the whole sum has there. */
+START_TEST(uppermost)
+{
+    uint64_t random = suite_seed("ddsketch.uppermost");
+    unsigned found = 0;
+    for (unsigned round = 0; round < 400; round++) {
+        struct states *s = states_new(family_get(FAMILY_DDSKETCH), accuracy(0.01), 1);
+        uint32_t k = 1 + random_below(&random, 40), all = 0;
+        for (uint32_t i = 0; i < k; i++) {
+            static double v[300];
+            uint32_t n = 1 + random_below(&random, round % 2 ? 300 : 30);
+            double spread = round % 3 ? 1 : 0.05;
+            for (uint32_t j = 0; j < n; j++) {
+                v[j] = exp(spread * random_normal(&random));
+                v[j] = round % 5 == 0 && random_below(&random, 3) == 0 ? -v[j] : round % 7 == 0 && j < 9 ? 0 : v[j];
+            }
+            states_build(s, v, n);
+            all += n;
+        }
+        size_t room = s->f->scratch_bound(&s->params, all, k);
+        void *scratch = malloc(room), *other = malloc(room);
+        struct ddcontent whole, top;
+        ck_assert_int_eq(ddcontent_sum(&whole, s->ref, k, &s->params, scratch), SKETCH_OK);
+        ck_assert_int_eq(ddcontent_open(&top, s->ref, k, &s->params, other), SKETCH_OK);
+        ck_assert(top.positive.n == whole.positive.n && top.negative.n == whole.negative.n);
+        ck_assert(top.zero_n == whole.zero_n && top.nonfinite_n == whole.nonfinite_n);
+        uint64_t place = random_below(&random, 70), passed = 0;
+        if (ddcontent_top(&top, k, place, other)) {
+            found++;
+            ck_assert_uint_lt(top.positive.bins_n - 1, whole.positive.bins_n);
+            ck_assert_uint_eq(top.positive.top_share, whole.positive.top_share);
+            for (uint32_t i = 0; i + 1 < top.positive.bins_n; i++) {
+                ck_assert_int_eq(top.positive.bins[i].index, whole.positive.bins[i].index);
+                ck_assert_uint_eq(top.positive.bins[i].n, whole.positive.bins[i].n);
+                passed += top.positive.bins[i].n;
+            }
+            ck_assert_uint_gt(passed, place);
+        }
+        free(scratch);
+        free(other);
+        states_free(s);
+    }
+    ck_assert_uint_gt(found, 150);
+}
+END_TEST
+
 START_TEST(not_finite)
 {
     const double v[] = {NAN, 1, 2, 3, INFINITY};
@@ -332,6 +379,7 @@ int main(void)
     tcase_add_test(tc, outlier);
     tcase_add_test(tc, collapses);
     tcase_add_test(tc, any_split);
+    tcase_add_test(tc, uppermost);
     tcase_add_test(tc, not_finite);
     tcase_add_test(tc, sizes);
     tcase_add_test(tc, bytes_by_hand);

@@ -340,6 +340,36 @@ START_TEST(ddsketch_twins)
 }
 END_TEST
 
+START_TEST(count_small_twins)
+{
+    uint64_t s = suite_seed("twin.count_small");
+    uint8_t *fence = fenced();
+    unsigned counted = 0;
+    for (unsigned round = 0; round < 4 * ROUNDS; round++) {
+        size_t size = round % ROUNDS;
+        uint8_t *p = against(fence, size, round & 1);
+        unsigned kind = random_below(&s, 4);
+        for (size_t i = 0; i < size; i++) /* rows of counts short and long; now and then a long varint */
+            p[i] = (uint8_t)(random_below(&s, 128) | (kind == 1 ? 1 : 0)) & (kind == 2 && i % 9 ? 0xfe : 0xff);
+        if (kind == 3 && size > 0)
+            p[random_below(&s, (uint32_t)size)] |= 128;
+        uint64_t expect = 0, got = 0;
+        bool small = true;
+        for (size_t i = 0; i < size && small; i++) { /* as the byte table says */
+            bool many = p[i] & 1;
+            small = p[i] < 128 && (!many || (i + 1 < size && p[i + 1] < 128));
+            expect += many && small ? 2u + p[++i] : 1;
+        }
+        counted += small;
+        for (enum cpu_level level = CPU_SCALAR; level <= cpu_most() && cpu_force(level) == level; level++) {
+            ck_assert(ddsketch_ops.count_small(p, size, &got) == small);
+            ck_assert(!small || got == expect);
+        }
+    }
+    ck_assert(counted > ROUNDS);
+}
+END_TEST
+
 START_TEST(hll_twins)
 {
     uint64_t s = suite_seed("twin.hll");
@@ -461,6 +491,7 @@ int main(void)
     tcase_add_test(tc, frame_integer_twins);
     tcase_add_test(tc, frame_double_twins);
     tcase_add_test(tc, ddsketch_twins);
+    tcase_add_test(tc, count_small_twins);
     tcase_add_test(tc, hll_twins);
     tcase_add_test(tc, hll_sparse_twins);
     tcase_add_test(tc, hll_hash_is_xxh3);
