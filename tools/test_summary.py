@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Sum a meson test log: a Check suite counts its checks, a script its own `N passed, N failed`, anything else is one test."""
 import json
+import pathlib
 import re
 import sys
 
@@ -10,6 +11,9 @@ PLAIN = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", re.M)
 
 def main() -> int:
     passed = failed = skipped = 0
+    if not pathlib.Path(sys.argv[1]).exists():
+        print("FAILED: no test was run\n0 passed, 1 failed")
+        return 1
     with open(sys.argv[1]) as log:
         for line in log:
             test = json.loads(line)
