@@ -146,14 +146,17 @@ static int choose_first(struct choice *x, const struct groups *groups, uint32_t 
 }
 
 /* limit_ratio: a series is in by the hash of its labels, so that the choice is the same at every step, and the ratios r
- * and r - 1 share the series between them. */
+ * and r - 1 share the series between them. A name that is to be dropped has no part in it. */
 static int choose_ratio(struct choice *x, struct err *e)
 {
     int code = 0;
     const double *ratios = x->c->args[1].v;
     struct strbuf scratch = {0};
     for (uint32_t s = 0; s < x->c->args[0].series_n && code == 0; s++) {
-        double place = (double)labels_hash_prometheus(&x->series[s].labels, &scratch) / 0x1p64;
+        struct labels labels = x->series[s].labels;
+        if (x->series[s].drop_name)
+            labels_drop_metric(&x->series[s].labels, x->c->ev->arena, &labels);
+        double place = (double)labels_hash_prometheus(&labels, &scratch) / 0x1p64;
         for (uint32_t i = 0; i < x->c->t->n && code == 0; i++) {
             double r = fmin(1, fmax(-1, ratios[i]));
             bool in = r >= 0 ? place < r : place >= 1 + r;

@@ -37,6 +37,8 @@ KNOWN = [
     (r"==|!=|>|<", r": status error \(multiple matches for labels: many-to-one",
      "matches are counted before a comparison filters them (Prometheus since 3.10)"),
     (r"info\(", "^range: ", "info() over a range mixes up its series when one of them ends (seen in Prometheus 3.5)"),
+    (r"absent(_over_time)?\(.*\b(\w+)[!=][=~]?\"[^\"]*\".*\b\2[!=][=~]?\"", "only ", "absent() of a label with two matchers says nothing of it"),
+    (r"\^.*%", r"\d", "the remainder of a power: one unit in the last place of pow() is all of it"),
     (r"histogram_fraction\(", "", "Prometheus 3.5 leaves classic buckets unsorted there: NaN, as +Inf sorts first"),
     (r"mad_over_time\(.*g_special", "", "a window with NaN has no median (Prometheus since 3.14)"),
     (r"std(dev|var).*(timestamp|ts_of|g_large|time\(\))", r"e|\d", "cancellation: small deviations of large values"),

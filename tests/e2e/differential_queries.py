@@ -149,6 +149,8 @@ class Generator:
         if kind == 2:
             # Ranks over gauges of three decimals: ties would be cut by storage order.
             return f"{self.pick(['topk', 'bottomk'])}{grouping}({self.pick(['1', '2', '5'])}, {self.selector(self.pick(['g', 'g_negative']))})"
+        if kind == 3:
+            return f"limit_ratio{grouping}({self.pick(['0.3', '-0.7', '1', '0', '-1.5'])}, {inner})"
         return f"{self.pick(AGGREGATIONS)}{grouping}({inner})"
 
     # ---- operators ----

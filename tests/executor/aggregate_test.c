@@ -186,6 +186,10 @@ START_TEST(ratio_takes_prometheus_series)
     expect(&f, "limit_ratio(0.1, lr)", 0, "lr{a=\"w\", b=\"q\"} 1");
     expect(&f, "limit_ratio(0.3, lr)", 0, "lr{a=\"w\", b=\"q\"} 1\nlr{a=\"x\"} 1");
     expect(&f, "limit_ratio(-0.6, lr)", 0, "lr{a=\"z\"} 1");
+    /* Without the name, as Prometheus answers: x below 0.7, y and z below 0.75, w below 0.8. */
+    expect(&f, "limit_ratio(0.65, -lr)", 0, "");
+    expect(&f, "limit_ratio(0.7, -lr)", 0, "{a=\"x\"} -1");
+    expect(&f, "limit_ratio(-0.25, -lr)", 0, "{a=\"w\", b=\"q\"} -1");
     expect_warning(&f, "limit_ratio(2.5, lr)", 0,
                    "PromQL warning: ratio value should be between -1 and 1, got 2.5, capping to 1 (1:13)");
 }
