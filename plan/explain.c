@@ -196,6 +196,29 @@ static void add_cost(struct strbuf *out, const struct plan_cost *cost)
     strbuf_add_char(out, '\n');
 }
 
+/* That overlapping windows are not one pane each is true of nearly every query: it is worth a line only when there is
+ * no other reason. */
+static bool is_noise(const struct plan_rejected *r)
+{
+    return str_has_prefix(r->reason, STR("not_on_grid:"));
+}
+
+static void add_rejected(struct strbuf *out, const struct plan_query *q)
+{
+    bool all = q->uses_n == 0;
+    for (uint32_t i = 0; i < q->rejected_n; i++)
+        all &= is_noise(&q->rejected[i]);
+    for (uint32_t i = 0; i < q->rejected_n; i++) {
+        if (!all && is_noise(&q->rejected[i]))
+            continue;
+        strbuf_add_z(out, "  rejected: ");
+        strbuf_add_str(out, q->rejected[i].candidate);
+        strbuf_add_z(out, ": ");
+        strbuf_add_str(out, q->rejected[i].reason);
+        strbuf_add_char(out, '\n');
+    }
+}
+
 static void add_query(struct strbuf *out, const struct plan *p, uint32_t id, uint8_t *marks)
 {
     const struct plan_query *q = &p->queries[id];
@@ -214,13 +237,7 @@ static void add_query(struct strbuf *out, const struct plan *p, uint32_t id, uin
     add_cost(out, &q->cost);
     strbuf_printf(out, "  chosen: G%u\n", q->root);
     add_tree(out, p, q->root, marks);
-    for (uint32_t i = 0; i < q->rejected_n; i++) {
-        strbuf_add_z(out, "  rejected: ");
-        strbuf_add_str(out, q->rejected[i].candidate);
-        strbuf_add_z(out, ": ");
-        strbuf_add_str(out, q->rejected[i].reason);
-        strbuf_add_char(out, '\n');
-    }
+    add_rejected(out, q);
 }
 
 static void add_source(struct strbuf *out, const struct plan *p, uint32_t id)
@@ -254,6 +271,16 @@ static void add_view(struct strbuf *out, const struct plan *p, uint32_t id)
     strbuf_printf(out, "  (%s)\n", keyword_of(&when_keywords, (int)v->when));
 }
 
+/* What a solver did not look at it does not report. */
+static void add_solver(struct strbuf *out, const struct plan_solver *s)
+{
+    strbuf_add_z(out, "solver: ");
+    strbuf_add_str(out, s->status);
+    if (s->variables || s->rows)
+        strbuf_printf(out, ", bound %.6g, gap %.6g, %u variables, %u rows", s->bound, s->gap, s->variables, s->rows);
+    strbuf_add_char(out, '\n');
+}
+
 void plan_explain(const struct plan *p, struct strbuf *out)
 {
     uint8_t *marks = mem_zalloc(p->nodes_n);
@@ -276,10 +303,7 @@ void plan_explain(const struct plan *p, struct strbuf *out)
         add_grid(out, &p->stored_roots[r].grid);
         strbuf_add_char(out, '\n');
     }
-    strbuf_add_z(out, "solver: ");
-    strbuf_add_str(out, p->solver.status);
-    strbuf_printf(out, ", bound %.6g, gap %.6g, %u variables, %u rows\n", p->solver.bound, p->solver.gap,
-                  p->solver.variables, p->solver.rows);
+    add_solver(out, &p->solver);
 }
 
 /* Graphviz: the two halves as clusters; dashed edges are what is kept between them. */

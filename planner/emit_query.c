@@ -7,6 +7,8 @@
 #include "planner/accuracy.h"
 #include "planner/cost.h"
 
+enum { DEARER_TEXT_MAX = 160 };
+
 /* A node of the query half; PLAN_NONE: no pane is read at or below, so it is left to a raw node further up. */
 struct made {
     uint32_t node;
@@ -123,6 +125,22 @@ static int emit_panes(struct emitter *m, uint32_t logical, struct made *ret, str
     return rc == 0 ? emit_vector(m, logical, inputs, n->in_n, &ret->node, e) : rc;
 }
 
+/* What a candidate that may be chosen would cost with nobody to share with, split as a query's own cost is. */
+static const char *dearer_reason(const struct planning *p, const struct demand *d, const struct candidate *c,
+                                 char ret[DEARER_TEXT_MAX])
+{
+    double ingest = 0, memory = 0;
+    if (c->form != FORM_RAW) {
+        const struct chain *chain = &p->chains[c->chain];
+        int64_t reach_ms = cost_reach_ms(d, chain->grid.step_ms);
+        ingest = chain->build_cost + p->reads[chain->read].cost;
+        memory = cost_memory(chain, cost_retention_ms(reach_ms, chain->grid.step_ms));
+    }
+    snprintf(ret, DEARER_TEXT_MAX, "dearer: %.4g CPU-ms a second on its own (ingest %.4g, query %.4g, memory %.4g)",
+             ingest + c->query_cost + memory, ingest, c->query_cost, memory);
+    return ret;
+}
+
 /* All candidates of one site that were not taken, with why. */
 static int reject_others(struct emitter *m, const struct demand *d, struct err *e)
 {
@@ -132,7 +150,7 @@ static int reject_others(struct emitter *m, const struct demand *d, struct err *
     int rc = 0;
     for (uint32_t i = d->first; rc == 0 && i < d->first + d->n; i++) {
         const struct candidate *c = &p->candidates[i];
-        char dearer[120];
+        char dearer[DEARER_TEXT_MAX];
         const char *reason = c->reason;
         strbuf_clear(&text);
         candidate_text(p, c, &text);
@@ -147,17 +165,8 @@ static int reject_others(struct emitter *m, const struct demand *d, struct err *
         }
         if (!reason && c->form != FORM_RAW && p->chains[c->chain].forbidden)
             reason = "memory_limit: its states do not fit beside the others";
-        if (!reason) {
-            double alone = c->query_cost;
-            if (c->form != FORM_RAW) {
-                const struct chain *chain = &p->chains[c->chain];
-                int64_t reach_ms = cost_reach_ms(d, chain->grid.step_ms);
-                alone += chain->build_cost + p->reads[chain->read].cost +
-                         cost_memory(chain, cost_retention_ms(reach_ms, chain->grid.step_ms));
-            }
-            snprintf(dearer, sizeof dearer, "dearer: %.4g CPU-ms/s on its own", alone);
-            reason = dearer;
-        }
+        if (!reason)
+            reason = dearer_reason(p, d, c, dearer);
         rc = reject(m, &text, reason, e);
     }
     strbuf_done(&text);

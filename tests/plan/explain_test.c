@@ -42,6 +42,32 @@ START_TEST(explain_says)
 }
 END_TEST
 
+/* What is true of nearly every query is said only where it is the whole reason; a solver that did not run, not at all.
+ */
+START_TEST(explain_leaves_out_noise)
+{
+    struct sample s;
+    struct strbuf text = {0};
+    struct plan_rejected noise[] = {{STR("kll whole"), STR("not_on_grid: windows overlap")},
+                                    {STR("kll 5 x 1m"), STR("dearer: 2")}};
+    sample_init(&s);
+    s.queries[5].rejected = noise;
+    s.queries[5].rejected_n = 1;
+    s.queries[5].uses_n = 0;
+    s.plan->solver = (struct plan_solver){.status = STR("per-query")};
+    plan_explain(s.plan, &text);
+    ck_assert_ptr_nonnull(strstr(strbuf_z(&text), "  rejected: kll whole: not_on_grid: windows overlap\n"));
+    ck_assert_ptr_nonnull(strstr(strbuf_z(&text), "\nsolver: per-query\n"));
+    strbuf_clear(&text);
+    s.queries[5].rejected_n = 2;
+    plan_explain(s.plan, &text);
+    ck_assert_ptr_null(strstr(strbuf_z(&text), "not_on_grid"));
+    ck_assert_ptr_nonnull(strstr(strbuf_z(&text), "  rejected: kll 5 x 1m: dearer: 2\n"));
+    strbuf_done(&text);
+    sample_done(&s);
+}
+END_TEST
+
 START_TEST(dot_draws_both_halves)
 {
     struct sample s;
@@ -91,6 +117,7 @@ int main(void)
     Suite *suite = suite_create("plan/explain");
     TCase *tcase = tcase_create("explain");
     tcase_add_test(tcase, explain_says);
+    tcase_add_test(tcase, explain_leaves_out_noise);
     tcase_add_test(tcase, dot_draws_both_halves);
     tcase_add_loop_test(tcase, guarantees_in_words, 0, sizeof guarantees / sizeof guarantees[0]);
     suite_add_tcase(suite, tcase);
