@@ -6,6 +6,7 @@
 #include "executor/raw.h"
 #include "executor/result.h"
 #include "executor/snapshot.h"
+#include "executor/why_raw.h"
 #include "plan/explain.h"
 #include "promql/print.h"
 
@@ -329,8 +330,10 @@ int query_explain(const struct executor *x, struct str text, const struct query_
         strbuf_printf(out, "raw " STR_FMT "\n", STR_ARG(canonical));
     } else if (code == 0) {
         code = bind_query(x->plan, resolved, &r.t, o, a, &r.bound, e);
-        if (code == 0)
+        if (code == 0) {
             explain_node(&r.bound, r.bound.root, out);
+            why_raw(x->plan, &r.bound, &r.t, o->exact, out);
+        }
     }
     parsed_done(&parsed);
     return code;

@@ -54,7 +54,8 @@ struct result {
 int query_run(const struct executor *x, struct str text, const struct query_options *o, struct arena *a,
               struct result *ret, struct err *e);
 
-/* How the query would be answered: one line per node. */
+/* How the query would be answered: one line per node; then, of a query that reads raw samples though there is a plan,
+ * why. */
 int query_explain(const struct executor *x, struct str text, const struct query_options *o, struct arena *a,
                   struct strbuf *out, struct err *e);
 

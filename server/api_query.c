@@ -31,6 +31,17 @@ static int64_t shorter(int64_t asked_ms, int64_t most_ms)
     return asked_ms > 0 && asked_ms < most_ms ? asked_ms : most_ms;
 }
 
+/* `exact`, or the header of the same meaning. */
+static int read_exact(const struct http_request *q, bool *ret, struct err *e)
+{
+    struct str text = http_param(q, "exact");
+    bool yes = str_eq(text, STR("1")) || str_eq(text, STR("true"));
+    if (text.n && !yes && !str_eq(text, STR("0")) && !str_eq(text, STR("false")))
+        return err_set(e, ERR_BAD_DATA, "invalid parameter \"exact\": it is 1, true, 0 or false");
+    *ret = yes || q->exact;
+    return 0;
+}
+
 /* What instant, range and explain calls share. Times are filled in by the caller. */
 static int read_call(struct server *s, struct http_request *q, struct query_call *ret, struct err *e)
 {
@@ -41,13 +52,13 @@ static int read_call(struct server *s, struct http_request *q, struct query_call
         code = params_duration(q, "timeout", 0, &timeout_ms, e);
     if (code == 0)
         code = params_duration(q, "lookback_delta", s->options.lookback_ms, &lookback_ms, e);
+    if (code == 0)
+        code = read_exact(q, &c.options.exact, e);
     if (code != 0)
         return code;
     if (lookback_ms <= 0 || lookback_ms > PARAMS_TIME_MAX_MS)
         return err_set(e, ERR_BAD_DATA, "invalid parameter \"lookback_delta\": it must be positive");
     c.options.lookback_ms = lookback_ms;
-    c.options.exact =
-        q->exact || str_eq(http_param(q, "exact"), STR("1")) || str_eq(http_param(q, "exact"), STR("true"));
     c.options.default_accuracy = (struct accuracy){.kind = ACCURACY_EXACT};
     query_limits_default(&c.options.limits);
     c.options.limits.samples_max = s->options.query_samples_max;

@@ -94,6 +94,32 @@ static void loop_close(struct server *s)
 
 /* ---- life ---- */
 
+/* A workload's author expects panes; that raw samples are cheaper for some of its queries should not pass in silence.
+ */
+static void log_raw_queries(const struct plan *plan)
+{
+    enum { NAMED_MAX = 20, SHOWN_MAX = 100 };
+    struct strbuf names = {0};
+    uint32_t raw_n = 0;
+    for (uint32_t i = 0; i < plan->queries_n; i++) {
+        const struct plan_query *q = &plan->queries[i];
+        struct str name = q->name.n ? q->name : q->text;
+        if (q->uses_n || raw_n++ >= NAMED_MAX)
+            continue;
+        strbuf_add_z(&names, raw_n > 1 ? "; " : "");
+        strbuf_add(&names, name.p, name.n > SHOWN_MAX ? SHOWN_MAX : name.n);
+        strbuf_add_z(&names, name.n > SHOWN_MAX ? "..." : "");
+    }
+    if (raw_n) {
+        char count[48];
+        snprintf(count, sizeof count, "%u of %u", raw_n, plan->queries_n);
+        strbuf_add_z(&names, raw_n > NAMED_MAX ? "; ..." : "");
+        log_line(LOG_WARN, "planned queries that read raw samples; /api/v1/plan?format=text says why", "queries", count,
+                 "names", strbuf_z(&names), NULL);
+    }
+    strbuf_done(&names);
+}
+
 /* Every connection needs a descriptor, and every reader of the store a few. */
 static void raise_file_limit(void)
 {
@@ -131,6 +157,8 @@ int server_open(const struct server_options *o, const struct server_parts *parts
         server_close(s);
         return code;
     }
+    if (parts->plan)
+        log_raw_queries(parts->plan);
     *ret = s;
     return 0;
 }
