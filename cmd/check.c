@@ -7,9 +7,9 @@
 #include "cmd/command.h"
 #include "cmd/planner_child.h"
 #include "plan/file.h"
+#include "store/catalog.h"
 #include "store/pane.h"
 #include "store/raw.h"
-#include "store/source_store.h"
 
 static const char summary[] =
     "Check a workload, a plan file or a data directory.\v"
@@ -88,23 +88,21 @@ static int check_raw(struct totals *t, const struct catalog *c, struct err *e)
 static int check_store(struct store *store, struct err *e)
 {
     struct totals t = {0};
-    struct source_store *source;
-    int code = source_store_new(store, &source, e);
+    int code = store_read_begin(store, &t.txn, e);
     if (code != 0)
         return code;
-    const struct catalog *catalog = source_store_catalog(source);
-    code = store_read_begin(store, &t.txn, e);
-    if (code == 0) {
+    struct catalog *catalog = catalog_new();
+    code = catalog_load(catalog, t.txn, e);
+    if (code == 0)
         code = pane_view_walk(t.txn, check_view, &t, e);
-        if (code == 0)
-            code = check_raw(&t, catalog, e);
-        store_read_end(t.txn);
-    }
+    if (code == 0)
+        code = check_raw(&t, catalog, e);
+    store_read_end(t.txn);
     if (code == 0)
         printf("%u series, %llu raw chunks in %u shards (%u damaged blocks), %u views with %u windows (%u damaged)\n",
                catalog_series_n(catalog), (unsigned long long)t.chunks, t.shards, t.damaged_blocks, t.views, t.windows,
                t.damaged_windows);
-    source_store_free(source);
+    catalog_free(catalog);
     if (code == 0 && (t.damaged_blocks || t.damaged_windows))
         code = err_set(e, ERR_CORRUPT, "some of what is stored is damaged");
     return code;

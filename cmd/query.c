@@ -7,15 +7,15 @@
 #include "cmd/command.h"
 #include "cmd/query_print.h"
 #include "executor/query.h"
+#include "ingest/ingest.h"
 #include "server/client.h"
 #include "server/json.h"
-#include "store/source_store.h"
 
 static const char summary[] =
     "Ask one PromQL query and print the answer.\v"
-    "With --start and --end it is a range query, else an instant one at --time (now). With --data-dir the directory is "
-    "read without a server, read-only: what was committed to its store, without the newest samples that are still in "
-    "its log.\n\nExit status: 0 answered, 1 the query failed, 2 wrong usage.";
+    "With --start and --end it is a range query, else an instant one at --time (now). With --data-dir the directory of "
+    "a server that is stopped is read, all of it and read-only: raw samples, those of its log included.\n\nExit "
+    "status: 0 answered, 1 the query failed, 2 wrong usage.";
 
 enum { KEY_SERVER = 256, KEY_DATA_DIR, KEY_TIME, KEY_START, KEY_END_TIME, KEY_STEP, KEY_FORMAT, KEY_EXACT };
 static const struct argp_option option_list[] = {
@@ -147,11 +147,17 @@ static int ask_server(const struct query_command *c, struct strbuf *ret, struct 
 /* The same answer as a server's, made here. */
 static int run_local(const struct query_command *c, struct store *store, struct strbuf *ret, struct err *e)
 {
-    struct source_store *source;
-    int code = source_store_new(store, &source, e);
+    struct ingest_options options;
+    struct ingest_report report;
+    struct ingest *ingest;
+    ingest_options_default(&options);
+    options.read_only = true;
+    int code = ingest_open(store, &options, NULL, &ingest, &report, e);
     if (code != 0)
         return code;
-    struct executor x = {.source = source_store_source(source)};
+    if (report.damage[0])
+        fprintf(stderr, "warning: samples are missing: %s\n", report.damage);
+    struct executor x = {.source = ingest_source(ingest)};
     struct query_options o = {.start_ms = c->has_start ? c->start_ms : c->time_ms,
                               .end_ms = c->has_start ? c->end_ms : c->time_ms,
                               .step_ms = c->has_start ? c->step_ms : 0,
@@ -169,16 +175,20 @@ static int run_local(const struct query_command *c, struct store *store, struct 
         json_end(ret, &result.notes);
     }
     arena_done(&a);
-    source_store_free(source);
+    ingest_close(ingest);
     return code;
 }
 
 static int ask_directory(const struct query_command *c, struct strbuf *ret, struct err *e)
 {
-    struct store_options options = {.read_only = true};
+    struct store_options options = {.read_only = true, .alone = true};
     struct store_open_report report;
     struct store *store;
     int code = store_open(c->data_dir, &options, &store, &report, e);
+    if (code == ERR_LOCKED) {
+        struct err why = *e;
+        return err_set(e, ERR_LOCKED, "%s; ask it with --server URL", why.message);
+    }
     if (code != 0)
         return code;
     code = run_local(c, store, ret, e);

@@ -80,7 +80,8 @@ static int open_parts(struct ingest *in, struct ingest_report *report, struct er
     if (rc == 0)
         rc = checkpoint_load(in, e);
     if (rc == 0)
-        rc = wal_open(store_dir(in->store), &in->wal, e);
+        rc = in->options.read_only ? wal_open_read(store_dir(in->store), &in->wal, e)
+                                   : wal_open(store_dir(in->store), &in->wal, e);
     if (rc)
         return rc;
     struct replay replay = {.in = in, .report = report};
@@ -150,7 +151,7 @@ void ingest_close(struct ingest *in)
         return;
     struct err ignored;
     /* The log has everything already: a checkpoint that fails here only makes the next start slower. */
-    if (in->wal && checkpoint_run(in, &ignored) == 0)
+    if (in->wal && !in->options.read_only && checkpoint_run(in, &ignored) == 0)
         wal_sync(in->wal, &ignored);
     wal_close(in->wal);
     windows_done(&in->windows);
@@ -218,6 +219,7 @@ void ingest_stop(struct ingest *in)
 
 int ingest_tick(struct ingest *in, int64_t now_ms, struct err *e)
 {
+    MUST(!in->options.read_only);
     pthread_mutex_lock(&in->maintenance);
     int rc = tick_locked(in, now_ms, e);
     pthread_mutex_unlock(&in->maintenance);

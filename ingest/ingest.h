@@ -29,6 +29,7 @@ struct ingest_options {
     uint32_t label_bytes_max; /* of one label set; 0 = 64 KiB */
     size_t body_max;          /* decompressed; 0 = WRITE_BODY_MAX */
     bool refresh_per_view;    /* tests only: one run per view instead of per group */
+    bool read_only;           /* over a store opened read-only and alone: for queries; no writes, ticks or checkpoint */
 };
 void ingest_options_default(struct ingest_options *o);
 
@@ -42,7 +43,7 @@ struct ingest_report { /* what opening found and did */
  * ingest_set_plan. */
 int ingest_open(struct store *store, const struct ingest_options *o, struct pool *pool, struct ingest **ret,
                 struct ingest_report *report, struct err *e);
-/* Final checkpoint; no pane is published early. NULL-safe. */
+/* Final checkpoint unless read-only; no pane is published early. NULL-safe. */
 void ingest_close(struct ingest *in);
 
 /* The plan in force; kept by the caller until ingest_close. Finds or makes the store numbers of its views and plans

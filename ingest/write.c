@@ -374,6 +374,7 @@ static int write_locked(struct apply *a, struct str body, struct err *e)
 int ingest_write(struct ingest *in, struct sender *sender, struct str body, int64_t receive_ms,
                  struct write_result *ret, struct err *e)
 {
+    MUST(!in->options.read_only);
     struct sender own = {0}, *s = sender ? sender : &own;
     *ret = (struct write_result){0};
     int rc = write_body_decompress(body, in->options.body_max, &s->body, e);

@@ -1,8 +1,7 @@
 /*
  * The one snapshot of a query or a refresh: what matches, what the head holds, which windows have states, and which
  * series are dirty in them. Declared here so that the executor reads the head without knowing ingest;
- * ingest/head_source.c implements it over the live head, store/source_store.c over a data directory alone (read-only
- * tools).
+ * ingest/snapshot.c implements it.
  *
  * Order (the snapshot rule): `snapshot` copies from the head under its lock; only then is the store transaction opened.
  * So every acknowledged sample is in one of the two (or in both: readers drop the second of two equal times).

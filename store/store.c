@@ -52,6 +52,45 @@ static int dir_sync(const char *dir, struct err *e)
 
 /* ---- LOCK ---- */
 
+static long lock_holder(int fd)
+{
+    char pid[32] = "";
+    return pread(fd, pid, sizeof(pid) - 1, 0) > 0 ? strtol(pid, NULL, 10) : 0;
+}
+
+/* Readers that want to be alone share the lock; they leave no pid. */
+static int lock_refused(const struct store *s, int fd, int failed, const char *path, struct err *e)
+{
+    if (failed != EWOULDBLOCK)
+        return err_set_errno(e, failed, "cannot lock %s", path);
+    if (s->read_only)
+        return err_set(e, ERR_LOCKED, "a server is running on %s (pid %ld)", s->dir, lock_holder(fd));
+    if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+        return err_set(e, ERR_LOCKED, "data directory %s is being read by a query; start again when it has ended",
+                       s->dir);
+    return err_set(e, ERR_LOCKED, "data directory %s is in use by process %ld; stop it or name another directory",
+                   s->dir, lock_holder(fd));
+}
+
+/* For reading alone. A directory without LOCK, such as a copy, has no writer. */
+static int lock_share(struct store *s, struct err *e)
+{
+    char path[PATH_MAX_BYTES];
+    int code = path_in(s->dir, "LOCK", path, e);
+    if (code)
+        return code;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : err_set_errno(e, errno, "cannot open %s", path);
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
+        code = lock_refused(s, fd, errno, path, e);
+        close(fd);
+        return code;
+    }
+    s->lock_fd = fd;
+    return 0;
+}
+
 static int lock_take(struct store *s, struct err *e)
 {
     char path[PATH_MAX_BYTES], pid[32] = "";
@@ -62,14 +101,9 @@ static int lock_take(struct store *s, struct err *e)
     if (fd < 0)
         return err_set_errno(e, errno, "cannot open %s", path);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        int failed = errno;
-        ssize_t n = pread(fd, pid, sizeof(pid) - 1, 0);
+        code = lock_refused(s, fd, errno, path, e);
         close(fd);
-        if (failed != EWOULDBLOCK)
-            return err_set_errno(e, failed, "cannot lock %s", path);
-        long holder = n > 0 ? strtol(pid, NULL, 10) : 0;
-        return err_set(e, ERR_LOCKED, "data directory %s is in use by process %ld; stop it or name another directory",
-                       s->dir, holder);
+        return code;
     }
     /* The pid is for people only; the lock itself ends with its holder. */
     int n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
@@ -311,6 +345,8 @@ int store_open(const char *dir, const struct store_options *options, struct stor
     int code = s->read_only ? 0 : dir_make(dir, e);
     if (!code && !s->read_only)
         code = lock_take(s, e);
+    else if (!code && options->alone)
+        code = lock_share(s, e);
     if (!code)
         code = format_open(s, &report->created, e);
     if (!code)

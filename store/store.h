@@ -28,7 +28,8 @@ struct store_txn;
 
 struct store_options {
     uint64_t map_bytes; /* most size of store.mdb (sparse); 0 = 64 GiB */
-    bool read_only;     /* no lock taken; for `mullion query DIR` and `mullion check`. A damaged file is ERR_CORRUPT */
+    bool read_only;     /* nothing is made or changed, and a writer may be at work. A damaged file is ERR_CORRUPT */
+    bool alone; /* with read_only: ERR_LOCKED while a writer holds the directory; writers wait outside after it */
 };
 struct store_open_report {
     bool created;

@@ -40,6 +40,8 @@ static int by_first_seq(const void *pa, const void *pb)
 static int segments_list(struct wal *w, struct err *e)
 {
     DIR *d = opendir(w->dir);
+    if (!d && errno == ENOENT && w->read_only)
+        return 0;
     if (!d)
         return err_set_errno(e, errno, "cannot read %s", w->dir);
     for (struct dirent *entry; (entry = readdir(d));) {
@@ -78,7 +80,7 @@ static int current_open(struct wal *w, struct err *e)
 
 static int wal_load(struct wal *w, struct err *e)
 {
-    if (mkdir(w->dir, 0700) != 0 && errno != EEXIST)
+    if (!w->read_only && mkdir(w->dir, 0700) != 0 && errno != EEXIST)
         return err_set_errno(e, errno, "cannot make %s", w->dir);
     int code = segments_list(w, e);
     for (size_t i = 0; i < w->segments_n && !code; i++) {
@@ -88,10 +90,10 @@ static int wal_load(struct wal *w, struct err *e)
             w->last_seq = s->last_seq;
     }
     w->synced_seq = 0; /* what a crash left in the page cache may not be on the disk yet */
-    return code || !w->segments_n ? code : current_open(w, e);
+    return code || !w->segments_n || w->read_only ? code : current_open(w, e);
 }
 
-int wal_open_sized(const char *dir, uint64_t segment_bytes, struct wal **ret, struct err *e)
+static int log_open(const char *dir, uint64_t segment_bytes, bool read_only, struct wal **ret, struct err *e)
 {
     struct strbuf path = {0};
     strbuf_printf(&path, "%s/wal", dir);
@@ -99,6 +101,7 @@ int wal_open_sized(const char *dir, uint64_t segment_bytes, struct wal **ret, st
     w->dir = mem_dup(strbuf_z(&path), path.n + 1);
     strbuf_done(&path);
     w->segment_bytes = segment_bytes;
+    w->read_only = read_only;
     w->fd = -1;
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->changed, NULL);
@@ -111,9 +114,19 @@ int wal_open_sized(const char *dir, uint64_t segment_bytes, struct wal **ret, st
     return 0;
 }
 
+int wal_open_sized(const char *dir, uint64_t segment_bytes, struct wal **ret, struct err *e)
+{
+    return log_open(dir, segment_bytes, false, ret, e);
+}
+
 int wal_open(const char *dir, struct wal **ret, struct err *e)
 {
-    return wal_open_sized(dir, WAL_SEGMENT_BYTES, ret, e);
+    return log_open(dir, WAL_SEGMENT_BYTES, false, ret, e);
+}
+
+int wal_open_read(const char *dir, struct wal **ret, struct err *e)
+{
+    return log_open(dir, WAL_SEGMENT_BYTES, true, ret, e);
 }
 
 void wal_close(struct wal *w)
@@ -217,6 +230,7 @@ static int reserve_bytes(struct wal *w, uint64_t need, struct err *e)
 
 int wal_reserve(struct wal *w, size_t body_bytes, uint32_t rejects_max, struct err *e)
 {
+    MUST(!w->read_only);
     if (body_bytes > WAL_BODY_MAX_BYTES || rejects_max > WAL_REJECTS_MAX)
         return err_set(e, ERR_TOO_LARGE, "a request of %zu bytes or %u refused samples is over the log's %d and %d",
                        body_bytes, rejects_max, WAL_BODY_MAX_BYTES, WAL_REJECTS_MAX);

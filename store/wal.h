@@ -38,6 +38,8 @@ enum { WAL_BODY_MAX_BYTES = 64 << 20, WAL_REJECTS_MAX = 4 << 20 };
 
 /* `dir` is the data directory; DIR/wal is made when absent. ERR_VERSION, ERR_IO. */
 int wal_open(const char *dir, struct wal **ret, struct err *e);
+/* To replay only: nothing is made, cut or reserved; a directory without a log has an empty one. */
+int wal_open_read(const char *dir, struct wal **ret, struct err *e);
 /* With another size of segments (tests). */
 int wal_open_sized(const char *dir, uint64_t segment_bytes, struct wal **ret, struct err *e);
 void wal_close(struct wal *w);

@@ -11,7 +11,8 @@ struct wal {
     uint64_t segment_bytes;
     struct wal_segment *segments; /* ascending; the last one is appended to */
     size_t segments_n, segments_cap;
-    int fd; /* of the last segment, -1 when there is none */
+    int fd; /* of the last segment, -1 when there is none or the log is only read */
+    bool read_only;
 
     pthread_mutex_t mutex; /* over what follows, and `fd` while a sync runs */
     pthread_cond_t changed;

@@ -278,6 +278,33 @@ START_TEST(samples_survive_stop_and_crash)
 }
 END_TEST
 
+/* A killed process' directory, read only: open chunks of the checkpoint and the log's samples are in the answers, and
+ * nothing in the directory changes. */
+START_TEST(read_only_sees_all_and_changes_nothing)
+{
+    rig_open(&rig, NULL);
+    for (int k = 0; k < 700; k++) {
+        send_one("c{job=\"x\"}", t0 + k * SECOND, k, t0 + k * SECOND);
+        if (k == 300)
+            rig_reopen(&rig);
+        if (k == 500)
+            rig_tick(&rig, t0 + k * SECOND);
+    }
+    char before[64], command[256];
+    rig_crash_read_only(&rig, before, sizeof before);
+    ck_assert_double_eq(value_at("count_over_time(c[1h])", t0 + 700 * SECOND), 700);
+    ck_assert_double_eq(value_at("sum_over_time(c[1h])", t0 + 700 * SECOND), 699.0 * 700 / 2);
+    ck_assert_double_eq(value_at("c", t0 + 700 * SECOND), 699);
+    rig_reopen(&rig);
+    ck_assert_double_eq(value_at("count_over_time(c[1h])", t0 + 700 * SECOND), 700);
+    snprintf(command, sizeof command, "diff -r --exclude=store.mdb-lock %s %s", before, rig.dir);
+    ck_assert_msg(system(command) == 0, "the directory changed");
+    snprintf(command, sizeof command, "rm -rf %s", before);
+    ck_assert_int_eq(system(command), 0);
+    rig_done(&rig);
+}
+END_TEST
+
 START_TEST(checkpoints_keep_what_is_read)
 {
     rig_open(&rig, NULL);
@@ -334,6 +361,7 @@ int main(void)
     tcase_add_test(tcase, late_sample_changes_the_next_answer);
     tcase_add_test(tcase, backfill_builds_what_readers_reach);
     tcase_add_test(tcase, samples_survive_stop_and_crash);
+    tcase_add_test(tcase, read_only_sees_all_and_changes_nothing);
     tcase_add_test(tcase, checkpoints_keep_what_is_read);
     tcase_add_test(tcase, a_stop_leaves_the_backlog);
     suite_add_tcase(suite, tcase);

@@ -32,7 +32,8 @@ static void plan_make(struct rig *r)
 static void parts_open(struct rig *r)
 {
     struct err e = {0};
-    struct store_options options = {.map_bytes = UINT64_C(1) << 30};
+    bool read_only = r->options.read_only;
+    struct store_options options = {.map_bytes = UINT64_C(1) << 30, .read_only = read_only, .alone = read_only};
     struct store_open_report report;
     check_ok(store_open(r->dir, &options, &r->store, &report, &e), &e, "store");
     check_ok(ingest_open(r->store, &r->options, NULL, &r->ingest, &r->report, &e), &e, "ingest");
@@ -64,21 +65,33 @@ void rig_reopen(struct rig *r)
     parts_open(r);
 }
 
+static void copy_make(const struct rig *r, char *ret, size_t size)
+{
+    char command[256];
+    snprintf(ret, size, "/tmp/mullion-ingest-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(ret));
+    snprintf(command, sizeof command, "cp -a --sparse=always %s/. %s/", r->dir, ret);
+    ck_assert_int_eq(system(command), 0);
+}
+
 /* The directory is copied while it is open: the copy is what a process killed now would leave behind. */
 void rig_crash(struct rig *r)
 {
-    char copy[64], command[256];
-    snprintf(copy, sizeof copy, "/tmp/mullion-ingest-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(copy));
-    snprintf(command, sizeof command, "cp -a --sparse=always %s/. %s/", r->dir, copy);
-    ck_assert_int_eq(system(command), 0);
-    char old[64];
+    char copy[64], command[256], old[64];
+    copy_make(r, copy, sizeof copy);
     memcpy(old, r->dir, sizeof old);
     parts_close(r);
     snprintf(command, sizeof command, "rm -rf %s", old);
     ck_assert_int_eq(system(command), 0);
     memcpy(r->dir, copy, sizeof copy);
     parts_open(r);
+}
+
+void rig_crash_read_only(struct rig *r, char *before, size_t size)
+{
+    copy_make(r, before, size);
+    r->options.read_only = true; /* of what is opened next */
+    rig_crash(r);
 }
 
 void rig_done(struct rig *r)

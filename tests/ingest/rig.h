@@ -24,7 +24,9 @@ struct rig {
 void rig_open(struct rig *r, const char *workload); /* options: defaults unless set before (raw_retention_ms != 0) */
 void rig_reopen(struct rig *r);                     /* close in good order, open again */
 void rig_crash(struct rig *r);                      /* open again without closing: what a kill leaves */
-void rig_done(struct rig *r);                       /* close and remove the directory */
+/* As rig_crash, and from now on read-only; `before` gets the name of another copy, the caller's to remove. */
+void rig_crash_read_only(struct rig *r, char *before, size_t size);
+void rig_done(struct rig *r); /* close and remove the directory */
 
 struct rig_sample {
     const char *series; /* name{a="b"} */

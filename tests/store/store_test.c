@@ -110,11 +110,30 @@ static bool reader_sees_commits(void)
     return ok;
 }
 
+static bool lone_reader_is_refused(void)
+{
+    struct store *s;
+    struct store_options alone = {.read_only = true, .alone = true};
+    return store_open(scratch, &alone, &s, NULL, &err) == ERR_LOCKED && strstr(err.message, "a server is running on");
+}
+
+static bool writer_waits_for_lone_reader(void)
+{
+    struct store *s;
+    return store_open(scratch, NULL, &s, NULL, &err) == ERR_LOCKED && strstr(err.message, "being read");
+}
+
 START_TEST(one_writer_many_readers)
 {
     struct store *s = open_store(NULL, NULL);
     put_meta(s, "plan", "one", 3);
     in_child(second_writer_is_refused);
+    in_child(reader_sees_commits);
+    in_child(lone_reader_is_refused);
+    store_close(s);
+    struct store_options alone = {.read_only = true, .alone = true};
+    s = open_store(&alone, NULL);
+    in_child(writer_waits_for_lone_reader);
     in_child(reader_sees_commits);
     store_close(s);
     s = open_store(NULL, NULL);
