@@ -1,6 +1,6 @@
 /*
- * The program's own metrics: named counters and gauges that any room may bump and server/ prints as
- * OpenMetrics at /metrics. A metric is a static object; registering happens on first use and is thread-safe; bumps are
+ * The program's own metrics: named counters and gauges that any room may bump and server/ prints in
+ * Prometheus' text format at /metrics. A metric is a static object; registering happens on first use and is thread-safe; bumps are
  * relaxed atomics.
  *
  *     static struct stat late = STAT_COUNTER("mullion_samples_rejected_total", "reason=\"too_old\"", "Samples
