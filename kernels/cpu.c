@@ -70,6 +70,7 @@ static enum cpu_level detect(void)
 static void put_variants(enum cpu_level level)
 {
     if (level >= CPU_AVX2) {
+        order_ops_avx2(&order_ops);
         frame_ops_avx2(&frame_ops);
         ddsketch_ops_avx2(&ddsketch_ops);
         hll_ops_avx2(&hll_ops);

@@ -79,14 +79,10 @@ void order_keys_scalar(uint64_t *keys, const uint8_t *values, size_t n)
         keys[i] = order_key_at(values + i * 8);
 }
 
-void order_sort_scalar(uint64_t *v, size_t n, uint64_t *tmp)
+void order_merge_blocks(uint64_t *v, size_t n, size_t run, uint64_t *tmp)
 {
-    size_t full = n / RUN * RUN;
-    for (size_t i = 0; i < full; i += RUN)
-        sort8(v + i);
-    sort_few(v + full, n - full);
     uint64_t *from = v, *to = tmp;
-    for (size_t run = RUN; run < n; run *= 2) {
+    for (; run < n; run *= 2) {
         for (size_t i = 0; i < n; i += 2 * run) {
             size_t a_n = run < n - i ? run : n - i;
             size_t b_n = n - i - a_n < run ? n - i - a_n : run;
@@ -98,6 +94,15 @@ void order_sort_scalar(uint64_t *v, size_t n, uint64_t *tmp)
     }
     if (from != v)
         memcpy(v, from, n * sizeof *v);
+}
+
+void order_sort_scalar(uint64_t *v, size_t n, uint64_t *tmp)
+{
+    size_t full = n / RUN * RUN;
+    for (size_t i = 0; i < full; i += RUN)
+        sort8(v + i);
+    sort_few(v + full, n - full);
+    order_merge_blocks(v, n, RUN, tmp);
 }
 
 static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c)

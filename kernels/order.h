@@ -73,6 +73,9 @@ static inline void order_select(uint64_t *v, size_t n, size_t at, uint64_t *tmp)
 /* Merges sorted a[0..a_n) and b[0..b_n) into dst, which overlaps neither. */
 void order_merge(uint64_t *dst, const uint64_t *a, size_t a_n, const uint64_t *b, size_t b_n);
 
+/* Merges v[0..n), whose blocks of `run` keys (the last one the rest) are sorted; tmp has room for n. */
+void order_merge_blocks(uint64_t *v, size_t n, size_t run, uint64_t *tmp);
+
 /* Merges the k sorted runs that lie one after the other in v, run i ending before ends[i] (ends is used up); tmp has
  * room for ends[k-1]. The result is in v. */
 void order_merge_runs(uint64_t *v, uint64_t *ends, uint32_t k, uint64_t *tmp);
