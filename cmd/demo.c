@@ -34,8 +34,8 @@ enum { METRICS_N = 3, SLICE_MS = 10000 };
 
 struct demo {
     struct serve_options serve;
-    char directory[4000], workload[4096], url[256], write_url[300];
-    bool temporary;
+    char scratch[4000]; /* goes away: the workload's file and, without --data-dir, the data */
+    char directory[4096], workload[4096], url[256], write_url[300];
     uint32_t series_n;
     int64_t history_ms;
     struct fleet_metric metrics[METRICS_N];
@@ -210,19 +210,17 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
     return remove(path);
 }
 
-static int make_directory(struct demo *d, struct err *e)
+static int make_scratch(struct demo *d, struct err *e)
 {
-    if (d->directory[0]) {
-        if (mkdir(d->directory, 0700) != 0 && errno != EEXIST)
-            return err_set_errno(e, errno, "%s cannot be made", d->directory);
-    } else {
-        const char *base = getenv("TMPDIR");
-        snprintf(d->directory, sizeof d->directory, "%s/mullion-demo-XXXXXX", base && base[0] ? base : "/tmp");
-        if (!mkdtemp(d->directory))
-            return err_set_errno(e, errno, "%s cannot be made", d->directory);
-        d->temporary = true;
-    }
-    snprintf(d->workload, sizeof d->workload, "%s/workload.yaml", d->directory);
+    const char *base = getenv("TMPDIR");
+    char path[sizeof d->scratch];
+    snprintf(path, sizeof path, "%s/mullion-demo-XXXXXX", base && base[0] ? base : "/tmp");
+    if (!mkdtemp(path))
+        return err_set_errno(e, errno, "%s cannot be made", path);
+    memcpy(d->scratch, path, sizeof path);
+    if (!d->directory[0])
+        snprintf(d->directory, sizeof d->directory, "%s/data", d->scratch);
+    snprintf(d->workload, sizeof d->workload, "%s/workload.yaml", d->scratch);
     FILE *f = fopen(d->workload, "we");
     if (!f)
         return err_set_errno(e, errno, "%s cannot be written", d->workload);
@@ -240,15 +238,15 @@ int command_demo(int argc, char **argv)
     serve_options_default(&d.serve);
     argp_parse(&argp, argc, argv, 0, NULL, &d);
     make_fleet(&d);
-    int code = make_directory(&d, &e);
+    int code = make_scratch(&d, &e);
     if (code == 0) {
         struct serve_hooks hooks = {on_ready, on_stopping, &d};
         d.serve.data_dir = d.directory;
         d.serve.workload = d.workload;
         code = serve_run(&d.serve, &hooks, &e);
     }
-    if (d.temporary)
-        nftw(d.directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (d.scratch[0])
+        nftw(d.scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     arena_done(&d.arena);
     return code == 0 ? 0 : command_failed(&e);
 }

@@ -185,10 +185,8 @@ static int ask_directory(const struct query_command *c, struct strbuf *ret, stru
     struct store_open_report report;
     struct store *store;
     int code = store_open(c->data_dir, &options, &store, &report, e);
-    if (code == ERR_LOCKED) {
-        struct err why = *e;
-        return err_set(e, ERR_LOCKED, "%s; ask it with --server URL", why.message);
-    }
+    if (code == ERR_LOCKED)
+        return err_set(e, ERR_LOCKED, "%s; ask it with --server URL", e->message);
     if (code != 0)
         return code;
     code = run_local(c, store, ret, e);

@@ -55,6 +55,11 @@ static int open_store(struct serving *v, struct err *e)
     if (report.set_aside)
         log_line(LOG_ERROR, "the store was damaged and set aside; what the log holds is read again", "reason",
                  report.reason, "kept_as", report.set_aside_as, NULL);
+    if (report.lost)
+        log_line(LOG_WARN,
+                 "a fresh store is begun in a data directory that was made before; restore its store.mdb if "
+                 "you have it",
+                 "reason", report.reason, "dir", v->options->data_dir, NULL);
     if (report.created)
         log_line(LOG_INFO, "new data directory", "dir", v->options->data_dir, NULL);
     return 0;

@@ -184,7 +184,13 @@ int head_block_read(struct head *h, uint32_t block, struct str bytes, struct err
     struct head_block *made = mem_zalloc(sizeof *made);
     for (uint32_t i = 0; i < SHARD_SERIES; i++)
         made->series[i].last_ms = made->series[i].store_to_ms = INT64_MIN;
-    int rc = read_u8(&r) == CHECKPOINT_VERSION ? 0 : err_set(e, ERR_CORRUPT, "head checkpoint: unknown version");
+    unsigned version = read_u8(&r);
+    int rc = r.failed || version == CHECKPOINT_VERSION
+                 ? 0
+                 : err_set(e, ERR_VERSION,
+                           "the head checkpoint has version %u and this program reads %d; use the mullion "
+                           "that wrote it, or begin with a new data directory",
+                           version, CHECKPOINT_VERSION);
     int32_t before = -1;
     uint64_t samples_n = 0;
     while (rc == 0 && reader_left(&r)) {

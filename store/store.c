@@ -1,6 +1,7 @@
 /* Opening and closing the data directory, transactions, and the meta table. The check before trust is store_check.c. */
 #include "store/store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 /* FORMAT is three lines of text: the format with its number, "id HEX", "sketch_seed HEX". */
 #define FORMAT_NAME "mullion-data/"
-enum { FORMAT_VERSION = 1, FORMAT_MAX_BYTES = 256, PATH_MAX_BYTES = 4096, SET_ASIDE_MAX = 10000 };
+enum { FORMAT_VERSION = 2, FORMAT_MAX_BYTES = 256, PATH_MAX_BYTES = 4096, SET_ASIDE_MAX = 10000 };
 #define IDENTITY_NAME "store" /* its value in the meta table */
 #define MAP_DEFAULT_BYTES (UINT64_C(64) << 30)
 /* One seed for all stores unless a store was made with another: equal data then gives equal sketches anywhere. */
@@ -37,7 +38,44 @@ static int dir_make(const char *dir, struct err *e)
 {
     if (mkdir(dir, 0700) == 0 || errno == EEXIST)
         return 0;
+    if (errno == ENOENT)
+        return err_set(e, ERR_NOT_FOUND, "cannot make data directory %s: its parent does not exist; make that first",
+                       dir);
     return err_set_errno(e, errno, "cannot make data directory %s", dir);
+}
+
+/* What may lie in a directory before its first store: our own beginnings, and what file systems put at their top. */
+static bool name_is_harmless(const char *name)
+{
+    static const char *const names[] = {".", "..", "LOCK", "FORMAT.new", "lost+found"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A directory without FORMAT is taken only when it is empty: the log and the store would write over what is there. */
+static int dir_check(const char *dir, struct err *e)
+{
+    DIR *d = opendir(dir);
+    if (!d && errno == ENOENT)
+        return 0;
+    if (!d && errno == ENOTDIR)
+        return err_set(e, ERR_BAD_DATA, "%s is a file, or lies below one; a data directory is a directory", dir);
+    if (!d)
+        return err_set_errno(e, errno, "cannot read data directory %s", dir);
+    bool ours = false, other = false;
+    for (struct dirent *entry; (entry = readdir(d));) {
+        ours = ours || strcmp(entry->d_name, "FORMAT") == 0 || strcmp(entry->d_name, "store.mdb") == 0;
+        other = other || !name_is_harmless(entry->d_name);
+    }
+    closedir(d);
+    if (ours || !other)
+        return 0;
+    return err_set(e, ERR_BAD_DATA,
+                   "%s is not empty and is not a mullion data directory (no FORMAT file); choose an empty or new "
+                   "directory",
+                   dir);
 }
 
 static int dir_sync(const char *dir, struct err *e)
@@ -99,7 +137,7 @@ static int lock_take(struct store *s, struct err *e)
         return code;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
-        return err_set_errno(e, errno, "cannot open %s", path);
+        return err_set_errno(e, errno, "cannot write in data directory %s", s->dir);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         code = lock_refused(s, fd, errno, path, e);
         close(fd);
@@ -154,6 +192,11 @@ static int format_parse(struct store *s, const char *path, const char *text, str
                        "%s holds " FORMAT_NAME "%u but this program reads up to " FORMAT_NAME
                        "%d; use the mullion that wrote it, or a newer one",
                        s->dir, version, FORMAT_VERSION);
+    if (version < FORMAT_VERSION)
+        return err_set(e, ERR_VERSION,
+                       "%s holds " FORMAT_NAME "%u, of an earlier mullion, and this program reads " FORMAT_NAME
+                       "%d only; use the mullion that wrote it, or begin with a new directory",
+                       s->dir, version, FORMAT_VERSION);
     if (sscanf(text, FORMAT_NAME "%*9u\nid %16llx\nsketch_seed %16llx%c", &id, &seed, &end) != 3 || end != '\n')
         return err_set(e, ERR_CORRUPT, "%s is damaged: it needs lines with id and sketch_seed", path);
     s->id = id;
@@ -161,26 +204,21 @@ static int format_parse(struct store *s, const char *path, const char *text, str
     return 0;
 }
 
-/* Read FORMAT, or make it in a directory that holds no store yet. */
-static int format_open(struct store *s, bool *ret_created, struct err *e)
+/* ERR_NOT_FOUND in a directory that holds no store yet. */
+static int format_read(struct store *s, const char *path, struct err *e)
 {
-    char path[PATH_MAX_BYTES], data[PATH_MAX_BYTES], text[FORMAT_MAX_BYTES + 1];
-    int code = path_in(s->dir, "FORMAT", path, e);
-    if (!code)
-        code = path_in(s->dir, "store.mdb", data, e);
+    char data[PATH_MAX_BYTES], text[FORMAT_MAX_BYTES + 1];
+    int code = path_in(s->dir, "store.mdb", data, e);
     if (code)
         return code;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         if (errno != ENOENT)
             return err_set_errno(e, errno, "cannot read %s", path);
-        if (s->read_only)
-            return err_set(e, ERR_NOT_FOUND, "%s is no mullion data directory: it has no FORMAT file", s->dir);
-        if (access(data, F_OK) == 0)
+        if (!s->read_only && access(data, F_OK) == 0)
             return err_set(e, ERR_CORRUPT, "%s has store.mdb but no FORMAT file; restore FORMAT or move store.mdb away",
                            s->dir);
-        *ret_created = true;
-        return format_write(s, path, e);
+        return err_set(e, ERR_NOT_FOUND, "%s is no mullion data directory: it has no FORMAT file", s->dir);
     }
     ssize_t n = read(fd, text, FORMAT_MAX_BYTES);
     int failed = n < 0 ? errno : 0;
@@ -189,6 +227,34 @@ static int format_open(struct store *s, bool *ret_created, struct err *e)
         return err_set_errno(e, failed, "cannot read %s", path);
     text[n] = 0;
     return format_parse(s, path, text, e);
+}
+
+/* Read FORMAT, or make it in a directory that holds no store yet. */
+static int format_open(struct store *s, bool *ret_created, struct err *e)
+{
+    char path[PATH_MAX_BYTES];
+    int code = path_in(s->dir, "FORMAT", path, e);
+    if (!code)
+        code = format_read(s, path, e);
+    if (code != ERR_NOT_FOUND || s->read_only)
+        return code;
+    *ret_created = true;
+    return format_write(s, path, e);
+}
+
+int store_look(const char *dir, uint64_t *ret_sketch_seed, struct err *e)
+{
+    char path[PATH_MAX_BYTES];
+    struct store s = {.dir = (char *)(uintptr_t)dir, .sketch_seed = SKETCH_SEED_DEFAULT};
+    int code = dir_check(dir, e);
+    if (!code)
+        code = path_in(dir, "FORMAT", path, e);
+    if (!code)
+        code = format_read(&s, path, e);
+    if (code && code != ERR_NOT_FOUND)
+        return code;
+    *ret_sketch_seed = s.sketch_seed;
+    return 0;
 }
 
 /* ---- store.mdb ---- */
@@ -315,9 +381,11 @@ static int data_open(struct store *s, struct store_open_report *report, struct e
     } else if (code) {
         *e = why;
     } else if (fresh && s->read_only) {
-        code = err_set(e, ERR_NOT_FOUND, "%s has no store.mdb yet", s->dir);
+        code = err_set(e, ERR_NOT_FOUND, "%s has no store.mdb, or an empty one: there is nothing to read", s->dir);
     } else if (fresh && !report->created) {
-        snprintf(report->reason, sizeof(report->reason), "store.mdb was missing or empty; a fresh one is begun");
+        report->lost = true;
+        snprintf(report->reason, sizeof(report->reason),
+                 "store.mdb was missing or empty; everything older than the log is lost");
     }
     if (!code)
         code = store_env_open(path, s->map_bytes, s->read_only, &s->env, e);
@@ -342,7 +410,9 @@ int store_open(const char *dir, const struct store_options *options, struct stor
     s->lock_fd = -1;
     s->read_only = options && options->read_only;
     s->map_bytes = options && options->map_bytes ? options->map_bytes : MAP_DEFAULT_BYTES;
-    int code = s->read_only ? 0 : dir_make(dir, e);
+    int code = s->read_only ? 0 : dir_check(dir, e);
+    if (!code && !s->read_only)
+        code = dir_make(dir, e);
     if (!code && !s->read_only)
         code = lock_take(s, e);
     else if (!code && options->alone)

@@ -1,7 +1,7 @@
 /*
  * The data directory: what survives a restart.
  *
- *     DIR/FORMAT          "mullion-data/1" and the store's id and sketch seed; refused by name when newer
+ *     DIR/FORMAT          "mullion-data/2" and the store's id and sketch seed; other numbers are refused by name
  *     DIR/LOCK            flock'ed by the one writing process
  *     DIR/store.mdb       LMDB: catalog, views, raw blocks, pane blocks, manifests, head checkpoint, meta
  *     DIR/wal/N.wal       write-ahead log segments
@@ -35,11 +35,17 @@ struct store_open_report {
     bool created;
     bool set_aside;         /* a damaged file was renamed */
     char set_aside_as[256]; /* its new name */
-    char reason[256];
+    bool lost;              /* there was no store.mdb: all that is older than the log is gone */
+    char reason[256];       /* of set_aside or lost */
 };
 
+/* What store_open for writing would refuse in DIR at first sight (a directory of something else, of another version, no
+ * directory at all), and the seed of its store or of the one it would make. Makes nothing, takes no lock. */
+int store_look(const char *dir, uint64_t *ret_sketch_seed, struct err *e);
+
 /* One open store per directory and process (LMDB's rule). ERR_LOCKED names the holder's pid; ERR_VERSION names both
- * versions; ERR_DISK_FULL; ERR_IO. Makes DIR (mode 0700) if absent. */
+ * versions; ERR_BAD_DATA for a directory that holds other things; ERR_DISK_FULL; ERR_IO. Makes DIR (mode 0700) if
+ * absent; its parent must exist. */
 int store_open(const char *dir, const struct store_options *options, struct store **ret,
                struct store_open_report *report, struct err *e);
 void store_close(struct store *s); /* NULL-safe; all transactions must be ended */

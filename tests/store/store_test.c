@@ -147,17 +147,23 @@ START_TEST(other_formats_are_refused_by_name)
     store_close(s);
     size_t n;
     char *format = (char *)file_read("FORMAT", &n), changed[256];
-    snprintf(changed, sizeof(changed), "mullion-data/2%s", strchr(format, '\n'));
-    file_write("FORMAT", changed, strlen(changed));
-    ck_assert_int_eq(store_open(scratch, NULL, &s, NULL, &err), ERR_VERSION);
-    ck_assert_ptr_nonnull(strstr(err.message, "mullion-data/2"));
-    ck_assert_ptr_nonnull(strstr(err.message, "mullion-data/1"));
+    for (int other = 1; other <= 3; other += 2) {
+        char name[32];
+        snprintf(name, sizeof(name), "mullion-data/%d", other);
+        snprintf(changed, sizeof(changed), "%s%s", name, strchr(format, '\n'));
+        file_write("FORMAT", changed, strlen(changed));
+        ck_assert_int_eq(store_open(scratch, NULL, &s, NULL, &err), ERR_VERSION);
+        ck_assert_ptr_nonnull(strstr(err.message, name));
+        ck_assert_ptr_nonnull(strstr(err.message, "mullion-data/2"));
+        uint64_t seed;
+        ck_assert_int_eq(store_look(scratch, &seed, &err), ERR_VERSION);
+    }
     file_write("FORMAT", "hello\n", 6);
     ck_assert_int_eq(store_open(scratch, NULL, &s, NULL, &err), ERR_CORRUPT);
-    file_write("FORMAT", "mullion-data/1\n", 15);
+    file_write("FORMAT", "mullion-data/2\n", 15);
     ck_assert_int_eq(store_open(scratch, NULL, &s, NULL, &err), ERR_CORRUPT);
     /* Another store's identity. */
-    snprintf(changed, sizeof(changed), "mullion-data/1\nid 0000000000000001\nsketch_seed 0000000000000001\n");
+    snprintf(changed, sizeof(changed), "mullion-data/2\nid 0000000000000001\nsketch_seed 0000000000000001\n");
     file_write("FORMAT", changed, strlen(changed));
     ck_assert_int_eq(store_open(scratch, NULL, &s, NULL, &err), ERR_CORRUPT);
     unlink(scratch_path("FORMAT"));
@@ -168,6 +174,46 @@ START_TEST(other_formats_are_refused_by_name)
     free(format);
     struct store_options read_only = {.read_only = true};
     ck_assert_int_eq(store_open(scratch_path("absent"), &read_only, &s, NULL, &err), ERR_NOT_FOUND);
+}
+END_TEST
+
+/* Nothing is made in a directory that holds other things, whatever their names; our own beginnings are no other things.
+ */
+START_TEST(foreign_directories_are_left_alone)
+{
+    static const char *const names[] = {"wal/00000000000000000001.wal", "wal/00000001", "x", ".hidden"};
+    struct store *s;
+    uint64_t seed;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        mkdir(scratch_path("wal"), 0700);
+        if (strncmp(names[i], "wal/", 4) != 0)
+            rmdir(scratch_path("wal"));
+        file_write(names[i], "theirs", 6);
+        ck_assert_int_eq(store_open(scratch, NULL, &s, NULL, &err), ERR_BAD_DATA);
+        ck_assert_ptr_nonnull(strstr(err.message, "is not empty and is not a mullion data directory"));
+        ck_assert_int_eq(store_look(scratch, &seed, &err), ERR_BAD_DATA);
+        size_t n;
+        free(file_read(names[i], &n));
+        ck_assert_uint_eq(n, 6);
+        ck_assert(!file_exists("LOCK") && !file_exists("FORMAT") && !file_exists("store.mdb"));
+        unlink(scratch_path(names[i]));
+    }
+    rmdir(scratch_path("wal"));
+    file_write("LOCK", "1\n", 2);
+    file_write("FORMAT.new", "mull", 4);
+    mkdir(scratch_path("lost+found"), 0700);
+    ck_assert_int_eq(store_look(scratch, &seed, &err), 0);
+    s = open_store(NULL, NULL);
+    ck_assert_uint_eq(store_sketch_seed(s), seed);
+    store_close(s);
+    file_write("x", "theirs", 6);
+    ck_assert_int_eq(store_look(scratch, &seed, &err), 0);
+    store_close(open_store(NULL, NULL));
+    ck_assert_int_eq(store_open(scratch_path("x"), NULL, &s, NULL, &err), ERR_BAD_DATA);
+    ck_assert_int_eq(store_open(scratch_path("a/b"), NULL, &s, NULL, &err), ERR_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(err.message, "its parent does not exist"));
+    ck_assert_int_eq(store_look(scratch_path("absent"), &seed, &err), 0);
+    ck_assert(!file_exists("absent"));
 }
 END_TEST
 
@@ -417,7 +463,14 @@ START_TEST(cut_short_is_set_aside)
     file_write("store.mdb", "", 0);
     struct store_open_report report;
     s = open_store(&small_map, &report);
-    ck_assert(!report.set_aside && !report.created && *report.reason);
+    ck_assert(!report.set_aside && !report.created && report.lost && *report.reason);
+    store_close(s);
+    unlink(scratch_path("store.mdb"));
+    s = open_store(&small_map, &report);
+    ck_assert(!report.created && report.lost && strstr(report.reason, "older than the log is lost"));
+    store_close(s);
+    s = open_store(&small_map, &report);
+    ck_assert(!report.lost);
     store_close(s);
     free(bytes);
 }
@@ -526,6 +579,7 @@ int main(void)
     tcase_add_test(tcase, keeps_what_was_committed);
     tcase_add_test(tcase, one_writer_many_readers);
     tcase_add_test(tcase, other_formats_are_refused_by_name);
+    tcase_add_test(tcase, foreign_directories_are_left_alone);
     tcase_add_test(tcase, full_map_keeps_nothing_of_the_transaction);
     tcase_add_test(tcase, full_disk);
     tcase_add_test(tcase, full_file_system);
