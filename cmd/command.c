@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "server/server.h"
 
 int command_failed(const struct err *e)
 {
@@ -45,6 +46,13 @@ uint64_t option_bytes(struct argp_state *state, const char *option, const char *
     if (size_parse(str_of(text), &n, &e) != 0 || n == 0)
         argp_error(state, "%s %s is no size: write 512MiB, 64GiB", option, text);
     return n;
+}
+
+void option_listen(struct argp_state *state, const char *address, bool insecure)
+{
+    struct err e;
+    if (server_address_check(address, insecure, false, &e) != 0)
+        argp_error(state, "%s", e.message);
 }
 
 int64_t option_time_ms(struct argp_state *state, const char *option, const char *text)

@@ -6,6 +6,7 @@
 #define CMD_COMMAND_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -24,6 +25,8 @@ int command_failed(const struct err *e);
 int64_t option_duration_ms(struct argp_state *state, const char *option, const char *text, int64_t least_ms);
 uint64_t option_number(struct argp_state *state, const char *option, const char *text, uint64_t least, uint64_t most);
 uint64_t option_bytes(struct argp_state *state, const char *option, const char *text);
+/* Is it an address that may be listened on? */
+void option_listen(struct argp_state *state, const char *address, bool insecure);
 int64_t option_time_ms(struct argp_state *state, const char *option, const char *text);
 
 #endif

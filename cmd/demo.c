@@ -93,6 +93,9 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         argp_error(state, "demo takes options only; %s is none", arg);
         return 0;
+    case ARGP_KEY_END:
+        option_listen(state, d->serve.server.listen, d->serve.server.insecure);
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }

@@ -1,11 +1,15 @@
 /*
  * The order of a server's life:
  *
- *     store -> ingest (checkpoint, log) -> plan -> threads, HTTP -> ready ... signal -> HTTP, threads -> ingest ->
- * store
+ *     plan, port -> store -> ingest (checkpoint, log) -> threads, HTTP -> ready ... signal -> HTTP, threads -> ingest
+ * -> store
+ *
+ * What can be refused without the data directory is refused before it is made.
  */
 #include "cmd/serve.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,20 +86,70 @@ static int open_ingest(struct serving *v, struct err *e)
     return 0;
 }
 
+/* Planned into a file of its own, since there may be no data directory yet. */
+static int plan_workload(struct serving *v, uint64_t seed, struct err *e)
+{
+    const char *base = getenv("TMPDIR");
+    char made[PLANNER_PATH_MAX];
+    if (snprintf(made, sizeof made, "%s/mullion-plan-XXXXXX", base && base[0] ? base : "/tmp") >= PLANNER_PATH_MAX)
+        return err_set(e, ERR_BAD_DATA, "the path in TMPDIR is too long");
+    int fd = mkstemp(made);
+    if (fd < 0)
+        return err_set_errno(e, errno, "%s cannot be made; TMPDIR names another place", made);
+    close(fd);
+    int code = planner_plan_file(v->options->workload, made, seed, e);
+    if (code == 0)
+        code = plan_read_path(made, &v->plan, e);
+    unlink(made);
+    return code;
+}
+
+static int prepare(struct serving *v, struct err *e)
+{
+    uint64_t seed;
+    int code = store_look(v->options->data_dir, &seed, e);
+    if (code == 0 && v->options->workload)
+        code = plan_workload(v, seed, e);
+    else if (code == 0 && v->options->plan)
+        code = plan_read_path(v->options->plan, &v->plan, e);
+    if (code == 0)
+        code = server_address_check(v->options->server.listen, v->options->server.insecure, true, e);
+    return code;
+}
+
+/* The plan that was made, for people to look at: written beside, then renamed, so that it is whole. */
+static int keep_plan(const struct serving *v, const char *path, struct err *e)
+{
+    char fresh[PLANNER_PATH_MAX + 8];
+    struct strbuf text = {0};
+    snprintf(fresh, sizeof fresh, "%s.new", path);
+    plan_write(v->plan, &text);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+    bool written = f && fwrite(text.p, 1, text.n, f) == text.n;
+    if (f)
+        written = fclose(f) == 0 && written;
+    strbuf_done(&text);
+    if (written && rename(fresh, path) == 0)
+        return 0;
+    int failed = errno;
+    unlink(fresh);
+    return err_set_errno(e, failed, "%s cannot be written", path);
+}
+
 static int open_plan(struct serving *v, struct err *e)
 {
     char made[PLANNER_PATH_MAX];
     const char *path = v->options->plan;
     int code = 0;
+    if (!v->plan)
+        return 0;
     if (v->options->workload) {
         if (snprintf(made, sizeof made, "%s/plan.json", v->options->data_dir) >= PLANNER_PATH_MAX)
             return err_set(e, ERR_BAD_DATA, "the data directory's path is too long");
-        code = planner_plan_file(v->options->workload, made, store_sketch_seed(v->store), e);
         path = made;
+        code = keep_plan(v, path, e);
     }
-    if (code != 0 || !path)
-        return code;
-    code = plan_read_path(path, &v->plan, e);
     if (code == 0)
         code = ingest_set_plan(v->ingest, v->plan, e);
     if (code != 0)
@@ -131,7 +185,9 @@ int serve_run(const struct serve_options *o, const struct serve_hooks *hooks, st
     struct serving v = {.options = o, .clock = WALL_CLOCK_SYSTEM};
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     v.pool = pool_new(cpus > 1 ? (unsigned)cpus : 1, POOL_QUEUE_MAX);
-    int code = open_store(&v, e);
+    int code = prepare(&v, e);
+    if (code == 0)
+        code = open_store(&v, e);
     if (code == 0)
         code = open_ingest(&v, e);
     if (code == 0)

@@ -181,6 +181,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->workload && o->plan)
             argp_error(state, "--workload or --plan, not both");
+        option_listen(state, o->server.listen, o->server.insecure);
         return 0;
     default:
         return take_query(key, arg, state, o);

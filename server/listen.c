@@ -67,7 +67,7 @@ static int bind_one(const char *address, const struct addrinfo *info, int *ret_f
     if (fd < 0)
         return cannot_listen(address, errno, e);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(fd, info->ai_addr, info->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0) {
+    if (bind(fd, info->ai_addr, info->ai_addrlen) != 0) {
         int failed = errno;
         close(fd);
         return cannot_listen(address, failed, e);
@@ -76,7 +76,8 @@ static int bind_one(const char *address, const struct addrinfo *info, int *ret_f
     return 0;
 }
 
-int listen_open(const char *address, bool insecure, int *ret_fd, char ret_address[LISTEN_ADDRESS_MAX], struct err *e)
+/* freeaddrinfo the result. */
+static int resolve(const char *address, bool insecure, struct addrinfo **ret, struct err *e)
 {
     char host[HOST_MAX];
     const char *port;
@@ -87,16 +88,47 @@ int listen_open(const char *address, bool insecure, int *ret_fd, char ret_addres
     int failed = getaddrinfo(host[0] ? host : NULL, port, &wanted, &found);
     if (failed != 0)
         return err_set(e, ERR_BAD_DATA, "--listen %s: %s", address, gai_strerror(failed));
-    int code;
-    if (!insecure && !is_loopback(found->ai_addr))
-        code = err_set(e, ERR_BAD_DATA,
+    if (!insecure && !is_loopback(found->ai_addr)) {
+        freeaddrinfo(found);
+        return err_set(e, ERR_BAD_DATA,
                        "--listen %s can be reached from other machines, and mullion has no authentication yet: put a "
                        "proxy that has in front, or say --insecure",
                        address);
-    else
-        code = bind_one(address, found, ret_fd, e);
+    }
+    *ret = found;
+    return 0;
+}
+
+int listen_open(const char *address, bool insecure, int *ret_fd, char ret_address[LISTEN_ADDRESS_MAX], struct err *e)
+{
+    struct addrinfo *found;
+    int fd, code = resolve(address, insecure, &found, e);
+    if (code != 0)
+        return code;
+    code = bind_one(address, found, &fd, e);
     freeaddrinfo(found);
-    if (code == 0)
-        bound_text(*ret_fd, ret_address);
+    if (code != 0)
+        return code;
+    if (listen(fd, BACKLOG) != 0) {
+        code = cannot_listen(address, errno, e);
+        close(fd);
+        return code;
+    }
+    bound_text(fd, ret_address);
+    *ret_fd = fd;
+    return 0;
+}
+
+int listen_check(const char *address, bool insecure, bool probe, struct err *e)
+{
+    struct addrinfo *found;
+    int fd, code = resolve(address, insecure, &found, e);
+    if (code != 0)
+        return code;
+    if (probe)
+        code = bind_one(address, found, &fd, e);
+    if (probe && code == 0)
+        close(fd);
+    freeaddrinfo(found);
     return code;
 }

@@ -130,6 +130,11 @@ static void raise_file_limit(void)
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
+int server_address_check(const char *listen, bool insecure, bool probe, struct err *e)
+{
+    return listen_check(listen, insecure, probe, e);
+}
+
 int server_open(const struct server_options *o, const struct server_parts *parts, struct server **ret, struct err *e)
 {
     struct server *s = mem_zalloc(sizeof *s);

@@ -49,6 +49,10 @@ struct server_parts {
     uint64_t series_n;       /* known at the start: ingest_report.series */
 };
 
+/* What server_open would say of an address; with `probe` also whether it can be bound now. Nothing stays bound.
+ * ERR_BAD_DATA, ERR_IO as there. */
+int server_address_check(const char *listen, bool insecure, bool probe, struct err *e);
+
 struct server;
 /* Bind and begin to answer. ERR_BAD_DATA for an address that is none or not allowed, ERR_IO when it cannot be bound;
  * both say what to do. Everything in `o` and `parts` outlives the server. */

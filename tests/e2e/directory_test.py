@@ -5,6 +5,7 @@ usage: directory_test.py MULLION
 """
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -60,10 +61,71 @@ def check_answers(c, binary, directory):
     c.that(status == 0 and f"{SERIES} series" in out, f"check: {status} {out!r} {text!r}")
 
 
+# ---- what makes no directory ----
+
+def tree(path):
+    return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+
+
+def check_refusals(c, binary, directory):
+    """A server that cannot start leaves no directory behind."""
+    fresh, bad = directory / "fresh", directory / "bad.yaml"
+    bad.write_text("queries:\n  - query: up{\n")
+    serve = [binary, "serve", "--data-dir", fresh]
+    for address in ("19397", ":19397", "127.0.0.1:99999", "0.0.0.0:1", "127.0.0.1:", "127.0.0.1:http"):
+        status, _, text = run([*serve, "--listen", address])
+        c.that(status == 2 and f"--listen {address}" in text, f"--listen {address}: {status} {text!r}")
+        c.equal(run([binary, "demo", "--data-dir", fresh, "--listen", address])[0], 2, f"demo --listen {address}")
+    with harness.mullion(binary, directory / "holder") as server:
+        status, _, text = run([*serve, "--listen", f"127.0.0.1:{server.port}"])
+        c.that(status == 1 and "already in use" in text, f"a port in use: {status} {text!r}")
+    for name in ("bad.yaml", "missing.yaml"):
+        status, _, text = run([*serve, "--listen", "127.0.0.1:0", "--workload", directory / name])
+        c.that(status == 1 and name in text, f"{name}: {status} {text!r}")
+    c.equal(run([*serve, "--listen", "127.0.0.1:0", "--plan", directory / "none.json"])[0], 1, "a missing plan file")
+    alone = directory / "bin" / "mullion"
+    alone.parent.mkdir()
+    shutil.copy(binary, alone)
+    good = directory / "good.yaml"
+    good.write_text("queries:\n  - {query: 'sum(rate(x[5m]))', every: 30s}\n")
+    status, _, text = run([alone, *serve[1:], "--listen", "127.0.0.1:0", "--workload", good])
+    c.that(status == 1 and "mullion-plan" in text, f"no mullion-plan: {status} {text!r}")
+    c.that(not fresh.exists(), "nothing was made")
+    status, _, text = run([binary, "serve", "--data-dir", fresh / "b" / "c", "--listen", "127.0.0.1:0"])
+    c.that(status == 1 and "its parent does not exist" in text, f"no parent: {status} {text!r}")
+    status, _, text = run([binary, "serve", "--data-dir", good, "--listen", "127.0.0.1:0"])
+    c.that(status == 1 and f"{good} is a file" in text, f"a file: {status} {text!r}")
+    with harness.mullion(binary, fresh, "--workload", good):
+        c.equal((fresh / "plan.json").stat().st_mode & 0o777, 0o600, "the plan is its owner's")
+
+
+def check_foreign(c, binary, directory):
+    other = directory / "prometheus"
+    (other / "wal").mkdir(parents=True)
+    (other / "wal" / "00000000").write_bytes(b"theirs" * 100)
+    (other / "wal" / "00000000000000000001.wal").write_bytes(b"theirs" * 100)
+    before = tree(other)
+    for command in ("serve", "demo"):
+        status, _, text = run([binary, command, "--data-dir", other, "--listen", "127.0.0.1:0"])
+        c.that(status == 1 and "is not empty and is not a mullion data directory" in text, f"{command}: {status} {text!r}")
+    c.equal(tree(other), before, "every file is as it was")
+
+
+def check_lost(c, binary, data):
+    (data / "store.mdb").unlink()
+    with harness.mullion(binary, data) as server:
+        text = server.log.read_text()
+        c.that(any("level=warn" in line and "everything older than the log is lost" in line for line in text.splitlines()),
+               f"a missing store.mdb is said: {server.tail()}")
+
+
 def main():
     binary, c = pathlib.Path(sys.argv[1]).resolve(), harness.Checks()
     with harness.scratch("directory") as directory:
         check_answers(c, binary, directory)
+        check_lost(c, binary, directory / "data")
+        check_foreign(c, binary, directory)
+        check_refusals(c, binary, directory)
     c.finish()
 
 
