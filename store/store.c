@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -96,6 +97,26 @@ static long lock_holder(int fd)
     return pread(fd, pid, sizeof(pid) - 1, 0) > 0 ? strtol(pid, NULL, 10) : 0;
 }
 
+/*
+ * A process that was killed a moment ago may still hold the lock: its last threads end, or a child that was just forked
+ * has not closed it yet. So a held lock is asked for again for a short while.
+ */
+static int lock_try(int fd, int how)
+{
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+    int failed = 0;
+    for (int i = 0; i < 25; i++) {
+        if (flock(fd, how | LOCK_NB) == 0)
+            return 0;
+        failed = errno;
+        if (failed != EWOULDBLOCK)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    errno = failed;
+    return -1;
+}
+
 /* Readers that want to be alone share the lock; they leave no pid. */
 static int lock_refused(const struct store *s, int fd, int failed, const char *path, struct err *e)
 {
@@ -120,7 +141,7 @@ static int lock_share(struct store *s, struct err *e)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : err_set_errno(e, errno, "cannot open %s", path);
-    if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
+    if (lock_try(fd, LOCK_SH) != 0) {
         code = lock_refused(s, fd, errno, path, e);
         close(fd);
         return code;
@@ -138,7 +159,7 @@ static int lock_take(struct store *s, struct err *e)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_set_errno(e, errno, "cannot write in data directory %s", s->dir);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (lock_try(fd, LOCK_EX) != 0) {
         code = lock_refused(s, fd, errno, path, e);
         close(fd);
         return code;
