@@ -53,7 +53,7 @@ int ingest_set_plan(struct ingest *in, const struct plan *plan, struct err *e);
 struct write_result {
     uint64_t samples_applied, samples_duplicate, samples_refused;
     uint32_t series_new;
-    char refused[512]; /* first few reasons, "" if none: the body of the 400 */
+    char refused[512]; /* first few reasons, equal ones counted; "" if none: the body of the 400 */
 };
 /*
  * `body` as received. `sender` keeps the buffers of one connection. Returns 0 (204), or with

@@ -62,6 +62,14 @@ struct ingest {
 
 int64_t ingest_watermark_locked(const struct ingest *in); /* INT64_MIN before the first sample */
 
+/* Refused samples of one reason: "50 x sample too far in the future: up". */
+struct refusal {
+    char reason[200], metric[100]; /* of the first */
+    bool metrics_differ;
+    uint64_t n;
+};
+enum { REFUSALS_MAX = 4 };
+
 /* Apply one whole request. Live: decide each sample and list what is not applied in *rejects. Replay: skip those
  * listed. Needs the lock for writing. */
 struct apply {
@@ -75,7 +83,10 @@ struct apply {
     struct write_result *result;
     uint64_t verdicts[VERDICT_END]; /* live: samples by verdict */
     int64_t largest_ms, oldest_ms;  /* of applied samples */
-    struct store_txn *lookup_txn;   /* opened when a late sample must be compared with the store */
+    struct refusal refusals[REFUSALS_MAX];
+    uint32_t refusals_n;
+    uint64_t refused_otherwise;   /* samples of more reasons */
+    struct store_txn *lookup_txn; /* opened when a late sample must be compared with the store */
 };
 int apply_request(struct apply *a, struct err *e);
 void apply_clock(struct ingest *in, const struct apply *a);

@@ -101,17 +101,50 @@ struct target {
     struct head_series *head;
 };
 
-static void refuse_text(struct apply *a, const struct labels *l, const char *reason)
+static void refuse(struct apply *a, const struct labels *l, const char *reason, uint64_t n)
 {
-    struct write_result *r = a->result;
-    size_t used = strlen(r->refused);
-    if (used > sizeof r->refused - 200)
-        return;
     struct str name = l ? labels_get(l, STR(LABEL_NAME)) : (struct str){"", 0};
-    snprintf(r->refused + used, sizeof r->refused - used, "%s%s%s%.*s", used ? "; " : "", reason, name.n ? ": " : "",
-             (int)(name.n > 100 ? 100 : name.n), name.p);
-    if (!utf8_valid(r->refused, strlen(r->refused)))
-        r->refused[used] = 0;
+    struct refusal *r = a->refusals, *end = r + a->refusals_n;
+    while (r < end && strcmp(r->reason, reason) != 0)
+        r++;
+    if (r == a->refusals + REFUSALS_MAX) {
+        a->refused_otherwise += n;
+        return;
+    }
+    name.n = name.n < sizeof r->metric ? name.n : sizeof r->metric - 1;
+    if (r == end) {
+        a->refusals_n++;
+        r->n = 0;
+        r->metrics_differ = false;
+        snprintf(r->reason, sizeof r->reason, "%s", reason);
+        snprintf(r->metric, sizeof r->metric, "%.*s", (int)name.n, name.p);
+    }
+    r->n += n;
+    r->metrics_differ = r->metrics_differ || !str_eq(name, str_of(r->metric));
+}
+
+/* What does not fit is left out whole. */
+static void refusals_write(const struct apply *a)
+{
+    struct write_result *ret = a->result;
+    struct strbuf text = {0}, one = {0};
+    for (uint32_t i = 0; i < a->refusals_n; i++) {
+        const struct refusal *r = &a->refusals[i];
+        strbuf_clear(&one);
+        strbuf_add_z(&one, text.n ? "; " : "");
+        if (r->n > 1)
+            strbuf_printf(&one, "%llu x ", (unsigned long long)r->n);
+        strbuf_add_z(&one, r->reason);
+        if (r->metric[0])
+            strbuf_printf(&one, ": %s%s", r->metric, r->metrics_differ ? " and others" : "");
+        if (text.n + one.n < sizeof ret->refused - 48 && utf8_valid(one.p, one.n))
+            strbuf_add(&text, one.p, one.n);
+    }
+    if (a->refused_otherwise)
+        strbuf_printf(&text, "; %llu for other reasons", (unsigned long long)a->refused_otherwise);
+    snprintf(ret->refused, sizeof ret->refused, "%s", strbuf_z(&text));
+    strbuf_done(&text);
+    strbuf_done(&one);
 }
 
 static void reject(struct apply *a, uint32_t ordinal)
@@ -173,7 +206,7 @@ static void decide_sample(struct apply *a, const struct target *t, const struct 
         return;
     }
     a->result->samples_refused++;
-    refuse_text(a, &t->labels, verdict_sentence(v));
+    refuse(a, &t->labels, verdict_sentence(v), 1);
 }
 
 /* What the log says was applied is applied again, unless a newer checkpoint has it already. */
@@ -275,17 +308,17 @@ static int decide_series(struct apply *a, const struct wire_series *w, struct er
     char reason[200];
     if (!series_find(a, w, &t, &hash, reason)) {
         reject_run(a, w->first_ordinal, w->samples_n + w->histograms_n, VERDICT_LABELS);
-        refuse_text(a, NULL, reason);
+        refuse(a, NULL, reason, w->samples_n + w->histograms_n);
         return 0;
     }
     if (w->histograms_n)
-        refuse_text(a, &t.labels, "native histograms are not stored yet");
+        refuse(a, &t.labels, "native histograms are not stored yet", w->histograms_n);
     if (t.id == SERIES_NONE) {
         bool full = catalog_series_n(a->in->catalog) >= a->in->options.series_max;
         if (full || !any_acceptable(a, w)) {
             enum verdict v = full ? VERDICT_SERIES_LIMIT : VERDICT_FUTURE;
             if (w->samples_n)
-                refuse_text(a, &t.labels, full ? "series limit reached" : verdict_sentence(v));
+                refuse(a, &t.labels, full ? "series limit reached" : verdict_sentence(v), w->samples_n);
             reject_run(a, w->first_ordinal, w->samples_n, v);
             reject_run(a, w->first_ordinal + w->samples_n, w->histograms_n, VERDICT_HISTOGRAM);
             return 0;
@@ -316,6 +349,8 @@ int apply_request(struct apply *a, struct err *e)
             series_cache_prefetch(&a->in->series_cache, r->series[i + PREFETCH_AHEAD].wire_hash);
         rc = a->replay ? replay_series(a, &r->series[i], &reject_at, e) : decide_series(a, &r->series[i], e);
     }
+    if (a->refusals_n)
+        refusals_write(a);
     for (int v = VERDICT_STORE; v < VERDICT_END; v++)
         verdict_count(v, a->verdicts[v]);
     store_read_end(a->lookup_txn);

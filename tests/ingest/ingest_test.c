@@ -101,6 +101,31 @@ START_TEST(good_series_of_a_request_are_kept)
 }
 END_TEST
 
+START_TEST(equal_refusals_are_counted)
+{
+    enum { N = 50 };
+    rig_open(&rig, NULL);
+    struct rig_sample samples[2 * N + 2];
+    for (int i = 0; i < N; i++) {
+        samples[i] = (struct rig_sample){"ahead", 2 * HOUR + i, i};
+        samples[N + i] = (struct rig_sample){"held", HOUR, i};
+    }
+    samples[2 * N] = (struct rig_sample){"other", 3 * HOUR, 1};
+    samples[2 * N + 1] = (struct rig_sample){"twice{a=\"1\",a=\"2\"}", HOUR, 1};
+    struct write_result r;
+    ck_assert_int_eq(rig_send(&rig, samples, N, HOUR, &r), 0);
+    ck_assert_str_eq(r.refused, "50 x sample too far in the future: ahead");
+    ck_assert_int_eq(rig_send(&rig, samples, 1, HOUR, &r), 0);
+    ck_assert_str_eq(r.refused, "sample too far in the future: ahead");
+    ck_assert_int_eq(rig_send(&rig, samples, 2 * N + 2, HOUR, &r), 0);
+    ck_assert_uint_eq(r.samples_refused, N + (N - 1) + 2);
+    ck_assert_ptr_nonnull(strstr(r.refused, "51 x sample too far in the future: ahead and others; "
+                                            "49 x duplicate sample for timestamp"));
+    ck_assert_ptr_nonnull(strstr(r.refused, "stands twice"));
+    rig_done(&rig);
+}
+END_TEST
+
 START_TEST(malformed_bodies_store_nothing)
 {
     rig_open(&rig, NULL);
@@ -356,6 +381,7 @@ int main(void)
     tcase_add_test(tcase, admission_rows);
     tcase_add_test(tcase, number_wins_over_stale_marker);
     tcase_add_test(tcase, good_series_of_a_request_are_kept);
+    tcase_add_test(tcase, equal_refusals_are_counted);
     tcase_add_test(tcase, malformed_bodies_store_nothing);
     tcase_add_test(tcase, one_refresh_a_window);
     tcase_add_test(tcase, late_sample_changes_the_next_answer);
