@@ -44,6 +44,7 @@ static const struct argp_option option_list[] = {
 
 struct load {
     const char *url, *file;
+    const char *generating; /* an option given that a file has no use for */
     struct fleet_metric metric;
     int64_t interval_ms, end_ms;
     uint64_t rounds;
@@ -83,6 +84,8 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     static const char *const kinds[] = {"latency", "ratio", "counter"};
     static const char *const formats[] = {"openmetrics", "jsonl", "csv"};
     struct load *l = state->input;
+    if (key >= KEY_METRIC && key <= KEY_KIND)
+        l->generating = option_list[key - KEY_URL].name;
     switch (key) {
     case KEY_URL:
         l->url = arg;
@@ -117,6 +120,11 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
         l->file = arg;
         return 0;
     case ARGP_KEY_END:
+        if (l->file && l->generating)
+            argp_error(state, "--%s is for generated samples; those of %s are sent as they are", l->generating,
+                       l->file);
+        if (!l->file && l->format)
+            argp_error(state, "--format is for a file, and none is named");
         if (l->file && !l->format)
             l->format = load_format_of(l->file);
         if (l->file && !l->format)
@@ -255,8 +263,9 @@ int command_load(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &l);
     l.out = write_out_new(l.url, NULL);
     int code = l.file ? replay(&l, &e) : generate(&l, &e);
-    printf("%llu samples taken, %llu requests refused in part or whole\n", (unsigned long long)write_out_sent(l.out),
-           (unsigned long long)l.refusals);
+    uint64_t sent_n = write_out_sent(l.out);
+    printf("%llu sample%s taken, %llu request%s refused in part or whole\n", (unsigned long long)sent_n,
+           sent_n == 1 ? "" : "s", (unsigned long long)l.refusals, l.refusals == 1 ? "" : "s");
     write_out_free(l.out);
     if (code != 0)
         return command_failed(&e);

@@ -96,6 +96,10 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "which query? For example: mullion query 'sum(rate(x[5m]))'");
         if (c->has_end && !c->has_start)
             argp_error(state, "--end needs --start");
+        if (c->server && c->data_dir)
+            argp_error(state, "--server or --data-dir, not both");
+        if (!c->server)
+            c->server = "http://127.0.0.1:9095";
         if (c->has_start && c->has_time)
             argp_error(state, "--time is for an instant query, --start for a range query");
         return 0;
@@ -198,11 +202,7 @@ int command_query(int argc, char **argv)
 {
     struct wall_clock clock = WALL_CLOCK_SYSTEM;
     int64_t now_ms = wall_clock_now_ms(&clock);
-    struct query_command c = {.server = "http://127.0.0.1:9095",
-                              .time_ms = now_ms,
-                              .end_ms = now_ms,
-                              .step_ms = 60000,
-                              .format = QUERY_TABLE};
+    struct query_command c = {.time_ms = now_ms, .end_ms = now_ms, .step_ms = 60000, .format = QUERY_TABLE};
     struct argp argp = {option_list, take_option, "EXPR", summary, NULL, NULL, NULL};
     struct strbuf body = {0};
     struct err e = {0};

@@ -125,6 +125,8 @@ static int print_answer(json_t *answer, enum query_format format, FILE *out, str
         print_point(&p, type, result);
     else
         print_series(&p, result, &a);
+    if (format == QUERY_TABLE && json_array_size(result) == 0)
+        fputs("no series\n", stderr);
     arena_done(&a);
     print_notes(answer, "warnings");
     print_notes(answer, "infos");

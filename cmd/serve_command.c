@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/log.h"
 #include "cmd/command.h"
 #include "cmd/config.h"
@@ -188,6 +189,20 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* Late samples are checked against what is kept, so raw samples stay at least as long as they may be late. */
+static void retention_raise(struct parsed_flags *p)
+{
+    static char text[DURATION_TEXT_MAX];
+    struct ingest_options *in = &p->options.ingest;
+    if (in->raw_retention_ms >= in->late_horizon_ms)
+        return;
+    in->raw_retention_ms = in->late_horizon_ms;
+    duration_format(in->raw_retention_ms, text);
+    p->text[KEY_RETENTION - KEY_DATA_DIR] = text;
+    log_line(LOG_WARN, "--raw-retention is shorter than --late-horizon and was raised to it", "raw_retention", text,
+             NULL);
+}
+
 /* The default of an option stands in brackets at the end of its text; there is one place for it. */
 static void flags_fill(struct parsed_flags *p, struct server_flag flags[FLAGS_N])
 {
@@ -208,6 +223,7 @@ static int serve(int argc, char **argv, struct err *e)
     struct argp argp = {option_list, take_option, NULL, summary, NULL, NULL, NULL};
     serve_options_default(&p.options);
     argp_parse(&argp, argc, argv, 0, NULL, &p);
+    retention_raise(&p);
     flags_fill(&p, flags);
     p.options.server.flags = flags;
     p.options.server.flags_n = FLAGS_N;

@@ -312,6 +312,13 @@ def check_starting(c, binary, server, directory):
         c.equal(run([binary, "serve", *wrong])[0], 2, f"serve {wrong}")
     c.equal(run([binary])[0], 2, "no command")
     c.equal(run([binary, "nothing"])[0], 2, "no such command")
+    for wrong in (["query", "--server", server.url, "--data-dir", directory, "up"], ["load", "x.csv", "--series", "3"],
+                  ["load", "--format", "csv"]):
+        status, _, text = run([binary, *wrong])
+        c.that(status == 2 and "--" in text, f"{wrong}: {status} {text!r}")
+    for asked in ("-h", "--help", "help"):
+        status, out, _ = run([binary, asked])
+        c.that(status == 0 and out.startswith("usage: mullion COMMAND"), f"mullion {asked}")
     c.equal(run([binary, "--version"])[0], 0, "--version")
     for command in ("serve", "query", "load", "check", "demo"):
         status, out, _ = run([binary, command, "--help"])
@@ -330,6 +337,10 @@ def check_config(c, binary, directory):
     with server:
         flags = json.loads(harness.request(server.url + "/from/file/api/v1/status/flags")[2])["data"]
         c.equal((flags["lookback-delta"], flags["listen"]), ("1m", f"127.0.0.1:{server.port}"), "the command line wins")
+    server = harness.mullion(binary, directory / "short", "--raw-retention", "1m")
+    with server:
+        c.equal(harness.api(server, "status/flags")["data"]["raw-retention"], "2h", "flags show the retention in force")
+        c.that("level=warn" in server.log.read_text() and "raised" in server.log.read_text(), "and the log says why")
     for text, where in (("lisen: x", "mullion.yaml:1:1: "), ("listen:\n  - a", "mullion.yaml:2:3: "), ("a: [", "mullion.yaml:"),
                         ("insecure: maybe", "mullion.yaml:1:11: ")):
         config.write_text(text + "\n")
@@ -362,7 +373,7 @@ def check_command_line(c, binary, server, directory, now_s):
     table.write_text(f'series,time,value\n"rec{{a=""c""}}",{t},6\n')
     for file, n in ((recorded, 3), (lines, 2), (table, 1)):
         status, out, text = run([binary, "load", "--url", url, file])
-        c.that(status == 0 and out.startswith(f"{n} samples"), f"load {file.name}: {status} {out!r} {text!r}")
+        c.that(status == 0 and out.startswith(f"{n} sample{'s' * (n > 1)} taken, 0 requests"), f"load {file.name}: {status} {out!r} {text!r}")
     got = {r["metric"].get("a"): r["value"][1] for r in harness.instant(server, "rec", t + 1)["data"]["result"]}
     c.equal(got, {"j": "NaN", "o m": "4", "c": "6"}, "what was loaded")
     table.write_text("series,time,value\nrec,yesterday,1\n")
@@ -375,6 +386,11 @@ def check_command_line(c, binary, server, directory, now_s):
     status, out, _ = run([binary, "query", "--server", server.url, "--start", t - 30, "--end", t, "--step", "15s",
                           "--format", "json", "vector(1)"])
     c.equal((status, len(json.loads(out)["data"]["result"][0]["values"])), (0, 3), "query over a range as JSON")
+    status, out, text = run([binary, "query", "--server", server.url, "nothing_of_this_name"])
+    c.equal((status, out, text), (0, "", "no series\n"), "an empty answer is said")
+    status, out, text = run([binary, "load", "--url", url, "--metric", "ahead", "--series", "50", "--rounds", "1", "--end", t + 86400])
+    c.that(status == 1 and "50 x sample too far in the future: ahead\n" in text and "1 request refused" in out,
+           f"equal refusals are counted: {status} {out!r} {text!r}")
     status, _, text = run([binary, "query", "--server", server.url, "up{"])
     c.that(status == 1 and "parse error" in text, "a query that is none")
     c.equal(run([binary, "query", "--server", "http://127.0.0.1:9", "up"])[0], 1, "no server")
