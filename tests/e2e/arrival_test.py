@@ -4,7 +4,7 @@
 A machine of random steps sends samples (on window edges, late into sealed windows, twice, ahead of time, after a day of
 silence, around and before 1970, from series that come and go) to a server with planned queries and asks those queries between the
 sends, at the newest sample, on and off the grid, and in the past; a model of a few lines says what each must be. The server is
-stopped and killed on the way. Then three connections send at once while a fourth asks.
+stopped and killed on the way, and comes back with other queries planned. Then three connections send at once while a fourth asks.
 """
 import argparse
 import math
@@ -102,7 +102,8 @@ def evaluate(site, samples, at_ms):
 # ---- the machine ----
 
 class Machine:
-    def __init__(self, server, checks, seed, start_ms, end_ms, name, jumps=True):
+    def __init__(self, server, workload_path, checks, seed, start_ms, end_ms, name, jumps=True):
+        self.workload_path = workload_path
         self.server, self.checks, self.draw = server, checks, random.Random(f"{name} {seed}")
         self.now_ms, self.end_ms, self.name, self.jumps = start_ms, end_ms, f"{name}, seed {seed}", jumps
         self.model = {}  # {series number: {time: value}}
@@ -232,6 +233,9 @@ class Machine:
             self.checks.equal(self.server.stop(), 0, f"{self.name}: exit status after SIGTERM")
         else:
             self.server.kill()
+        if self.draw.random() < 0.5:
+            chosen = self.draw.sample(SITES, self.draw.randrange(1, len(SITES)))
+            workload(self.workload_path, [(*s[:3], self.draw.choice([1, 5, 10, 60, s[3]])) for s in chosen])
         self.server.start()
         for _ in range(5):
             self.ask()
@@ -294,11 +298,12 @@ def main():
     ]
     with harness.scratch("arrival") as directory:
         for name, start_ms, end_ms, jumps, restarts in runs:
-            place = directory / name.replace(" ", "-")
-            server = harness.mullion(options.mullion, place, "--workload", workload(directory / "workload.yaml", SITES))
+            place, path = directory / name.replace(" ", "-"), workload(directory / "workload.yaml", SITES)
+            server = harness.mullion(options.mullion, place, "--workload", path)
             with server:
-                Machine(server, checks, options.seed, start_ms, end_ms, name, jumps).run(options.seconds, restarts)
-        with harness.mullion(options.mullion, directory / "together", "--workload", directory / "workload.yaml") as server:
+                Machine(server, path, checks, options.seed, start_ms, end_ms, name, jumps).run(options.seconds, restarts)
+        path = workload(directory / "workload.yaml", SITES)
+        with harness.mullion(options.mullion, directory / "together", "--workload", path) as server:
             together(server, checks, options.seconds)
     checks.finish()
 

@@ -117,9 +117,9 @@ class Generator:
             lambda: f"sort{self.pick(['', '_desc'])}({inner})",
             lambda: f'sort_by_label({inner}, "job", "instance")',
             lambda: f"vector({self.scalar(1)})",
-            lambda: f'label_replace({inner}, "{self.pick(["job", "new", "instance"])}", "{self.pick(["$1", "x-$1", "${n}", ""])}", '
-                    f'"{self.pick(["job", "instance", "zone", "none"])}", "{self.pick(["(.*)", "(?P<n>a.*)", "i(.)", "", "(.+)"])}")',
-            lambda: f'label_join({inner}, "{self.pick(["job", "new"])}", "{self.pick(["-", ""])}", "job", "instance")',
+            lambda: f'label_replace({inner}, "{self.pick(["job", "new", "instance", "__name__"])}", "{self.pick(["$1", "x-$1", "${n}", "", "$1$0$9$$"])}", '
+                    f'"{self.pick(["job", "instance", "zone", "none", "__name__"])}", "{self.pick(["(.*)", "(?P<n>a.*)", "i(.)", "", "(.+)"])}")',
+            lambda: f'label_join({inner}, "{self.pick(["job", "new"])}", "{self.pick(["-", ""])}", "job", "{self.pick(["instance", "__name__"])}")',
             lambda: f"histogram_quantile({self.pick(['0.5', '0.9', '0.99', '0', '1', '-1', '2'])}, "
                     f"{self.histogram()})",
             lambda: f"histogram_fraction({self.pick(['0, 0.5', '0.1, 1', '-1, 3', '2, 1'])}, {self.histogram()})",
@@ -136,7 +136,7 @@ class Generator:
     def grouping(self):
         if self.chance(0.2):
             return ""
-        labels = ", ".join(self.draw.sample(["job", "instance", "code", "zone", "pod", "le", "value", "nope"], self.pick([0, 1, 1, 2])))
+        labels = ", ".join(self.draw.sample(["job", "instance", "code", "zone", "pod", "le", "value", "nope", "__name__"], self.pick([0, 1, 1, 2])))
         return f" {self.pick(['by', 'by', 'without'])} ({labels})"
 
     def aggregation(self, depth):
@@ -180,14 +180,15 @@ class Generator:
             return f"sum by ({by}) ({self.over_time(depth - 1)}) {op} sum by ({by}) ({self.over_time(depth - 1)})"
         if kind == 4:
             a = self.pick(["c_total", "g", "up", "rate(c_total[5m])", "avg_over_time(g[1m])"])
-            return f"{a} {op} on (job, instance) group_left ({self.pick(['', 'version', 'version, nope'])}) target_info"
+            return f"{a} {op} on (job, instance) group_left ({self.pick(['', 'version', 'version, nope', '__name__'])}) target_info"
         if kind == 5:
             a = self.selector(self.pick(["c_total", "h_bucket"]))
             return self.pick([f"{a} {op} ignoring (code, le) group_left () sum without (code, le) ({a})",
                               f"sum by (job) (g) {op} on (job) group_right () {self.selector('g_negative')}"])
         if kind == 6:
             return f"({self.vector(depth - 1)}) {op} {self.pick(['on () ', 'on (job) ', 'ignoring (instance) ', ''])}({self.vector(depth - 1)})"
-        matching = self.pick(["", "", "on (job) ", "ignoring (code, zone) ", "on () ", "on (job, instance) "])
+        matching = self.pick(["", "", "on (job) ", "ignoring (code, zone) ", "on () ", "on (job, instance) ",
+                             "on (__name__) ", "on (__name__, job) ", "ignoring (__name__, pod) "])
         return f"({self.vector(depth - 1)}) {self.pick(['and', 'or', 'unless'])} {matching}({self.vector(depth - 1)})"
 
     def scalar(self, depth):
