@@ -1,7 +1,7 @@
 /*
  * The program's own metrics: named counters and gauges that any room may bump and server/ prints in
- * Prometheus' text format at /metrics. A metric is a static object; registering happens on first use and is thread-safe; bumps are
- * relaxed atomics.
+ * Prometheus' text format at /metrics. A metric is a static object; registering happens on first use and is
+ * thread-safe; bumps are relaxed atomics.
  *
  *     static struct stat late = STAT_COUNTER("mullion_samples_rejected_total", "reason=\"too_old\"", "Samples
  * refused"); stat_add(&late, 1);
