@@ -53,7 +53,7 @@ struct range_series {
     int64_t range_ms;                       /* rates are per second of it */
     bool anchored, smoothed;
     bool one_window; /* no window follows: nothing need be kept for it */
-    int code; /* a window refused its parameters: *e is filled */
+    int code;        /* a window refused its parameters: *e is filled */
     struct err *e;
 
     /* range_index.c: positions or counts, [n] */
