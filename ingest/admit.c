@@ -109,6 +109,9 @@ bool admit_labels(const struct admission *a, struct label *v, uint32_t n, bool t
     return true;
 }
 
+/* Window arithmetic has room beyond it; queries cannot ask further back either. */
+static const int64_t OLDEST_MS = -(INT64_C(1) << 60);
+
 static bool same_bits(double a, double b)
 {
     return memcmp(&a, &b, sizeof a) == 0;
@@ -120,6 +123,8 @@ enum verdict admit_sample(const struct admission *a, int64_t series_last_ms, int
     int64_t horizon_ms = a->watermark_ms == INT64_MIN ? INT64_MIN : a->watermark_ms - a->options->late_horizon_ms;
     if (time_ms > a->receive_ms + a->options->max_future_ms)
         return VERDICT_FUTURE;
+    if (time_ms < OLDEST_MS)
+        return VERDICT_TOO_OLD;
     if (time_ms > series_last_ms)
         return time_ms <= a->watermark_ms ? VERDICT_STORE_LATE : VERDICT_STORE;
     if (time_ms <= horizon_ms)

@@ -57,6 +57,10 @@ START_TEST(admission_rows)
     ck_assert_uint_eq(send_one("slow", now - 4 * HOUR, 3, now).samples_applied, 1);
     ck_assert_uint_eq(send_one("slow", now - 3 * HOUR, 4, now).samples_applied, 1);
     ck_assert_uint_eq(send_one("slow", now - 3 * HOUR - 1, 4, now).samples_refused, 1);
+    /* the oldest time that window arithmetic has room for, and one before it */
+    ck_assert_uint_eq(send_one("ancient", INT64_MIN, 3, now).samples_refused, 1);
+    ck_assert_uint_eq(send_one("ancient", -(INT64_C(1) << 60) - 1, 3, now).samples_refused, 1);
+    ck_assert_uint_eq(send_one("ancient", -(INT64_C(1) << 60), 3, now).samples_applied, 1);
     rig_done(&rig);
 }
 END_TEST
