@@ -112,7 +112,8 @@ static double whole_window(enum family family, const struct sketch_params *param
     uint8_t *bytes = malloc(cap);
     void *scratch =
         aligned_alloc(64, (f->scratch_bound(params, n, 1) + f->scratch_bound(params, n, 0) + 127) & ~(size_t)63);
-    ck_assert_int_eq(f->build(bytes, cap, &size, params, end_ms, times_ms, values, n, 0, scratch), 0);
+    ck_assert_int_eq(f->build(bytes, cap, &size, params, end_ms, times_ms, values, n, rig.plan->sketch_seed, scratch),
+                     0);
     struct state_ref ref = {bytes, (uint32_t)size, end_ms};
     struct sketch_args args = {.q = q};
     double v = NAN;
@@ -120,6 +121,15 @@ static double whole_window(enum family family, const struct sketch_params *param
     free(bytes);
     free(scratch);
     return v;
+}
+
+/* Of the plan's view of a family. */
+static const struct sketch_params *planned_params(enum family family)
+{
+    for (uint32_t i = 0; i < rig.plan->views_n; i++)
+        if (rig.plan->views[i].family == family)
+            return &rig.plan->views[i].params;
+    ck_abort_msg("the plan has no %s view", family_get(family)->name);
 }
 
 static bool same_bits(double a, double b)
@@ -150,7 +160,7 @@ struct demand {
     int64_t range_ms, every_ms, phase_ms, offset_ms;
 };
 
-enum kind { BITS = 1, NEAR, KLL, DDSKETCH };
+enum kind { BITS = 1, NEAR, KLL, DDSKETCH, HLL };
 static const struct {
     const char *function;
     enum kind kind;
@@ -174,6 +184,7 @@ static const struct {
     {"quantile_over_time(0.25, m[%s]%s)", NEAR, ""},
     {"quantile_over_time(0.9, m[%s]%s)", KLL, ", accuracy: {rank: 0.05}"},
     {"quantile_over_time(0.75, m[%s]%s)", DDSKETCH, ", accuracy: {relative: 0.02}"},
+    {"distinct_over_time(m[%s]%s)", HLL, ", accuracy: {cardinality: 0.05}"},
 };
 enum { QUERIES = sizeof queries / sizeof queries[0] };
 
@@ -245,10 +256,14 @@ static void check_series(size_t i, int s, const struct demand *d, int64_t at_ms,
         ck_assert_msg(near(got, raw), "%s %s at %lld: %.17g, raw %.17g", where, one, (long long)at_ms, got, raw);
     else if (queries[i].kind == KLL)
         check_rank(got, 0.9, 2 * kll_rank_error(kll.k), values, n, one);
-    else
-        ck_assert_msg(
-            same_bits(got, whole_window(FAMILY_DDSKETCH, &dd, STATISTIC_QUANTILE, 0.75, end_ms, times_ms, values, n)),
-            "%s %s at %lld: %.17g is not the whole window's", where, one, (long long)at_ms, got);
+    else {
+        bool hll = queries[i].kind == HLL;
+        double whole = hll ? whole_window(FAMILY_HLL, planned_params(FAMILY_HLL), STATISTIC_DISTINCT, 0, end_ms,
+                                          times_ms, values, n)
+                           : whole_window(FAMILY_DDSKETCH, &dd, STATISTIC_QUANTILE, 0.75, end_ms, times_ms, values, n);
+        ck_assert_msg(same_bits(got, whole), "%s %s at %lld: %.17g is not the whole window's %.17g", where, one,
+                      (long long)at_ms, got, whole);
+    }
 }
 
 static void round_run(const struct demand *d, int64_t interval_ms, uint32_t *from_panes, uint32_t *asked)
