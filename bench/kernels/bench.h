@@ -41,6 +41,7 @@ double bench_latency(void);
 void frame_jobs(struct bench *b);    /* frame_jobs.c: the sample codec */
 void quantile_jobs(struct bench *b); /* quantile_jobs.c: sorting, exact panes, KLL, selection */
 void sketch_jobs(struct bench *b);   /* sketch_jobs.c: DDSketch, HLL, exact accumulators */
+void frequency_jobs(struct bench *b); /* frequency_jobs.c: items: CMS, CountSketch, heaps, UnivMon, KMV, Hydra */
 void limit_jobs(struct bench *b);    /* limit_jobs.c: bandwidth, hash; std::sort and std::nth_element */
 
 /* peers.cc */

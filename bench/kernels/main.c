@@ -145,6 +145,7 @@ int main(int argc, char **argv)
     frame_jobs(&b);
     quantile_jobs(&b);
     sketch_jobs(&b);
+    frequency_jobs(&b);
     limit_jobs(&b);
     measure(&b, repeats, only, least);
     print_table(stdout, false, &b, least);
