@@ -6,10 +6,11 @@
 #include <immintrin.h>
 
 #include "kernels/ops.h"
-#include "kernels/order.h"
 #include "kernels/unroll.h"
 
-enum { LANES = 8, BLOCK = 64, NETWORK_MAX = 256 };
+enum { LANES = 8, NETWORK_MAX = 256 };
+
+#include "kernels/order_loops.h"
 
 /* The larger of two is their exclusive or with the smaller: a minimum and a maximum would wait for the same port. */
 enum { XOR_3 = 0x96 };
@@ -232,18 +233,7 @@ static void sort_network(uint64_t *v, size_t n)
         sort_256(v, n);
 }
 
-/* The key of v[0..n), n > 64, that is at this share of 64 of them. */
-static uint64_t pivot_of(const uint64_t *v, size_t n, size_t share_64)
-{
-    uint64_t sample[BLOCK];
-    for (size_t i = 0; i < BLOCK; i++)
-        sample[i] = v[i * n / BLOCK];
-    sort_64(sample, BLOCK);
-    return sample[share_64];
-}
-
-/* v[0..n) becomes smaller ones, equal ones, greater ones; the latter two begin at *equal and *greater. Smaller keys
- * are written where keys have been read already, greater ones wait in tmp. */
+/* Smaller keys are written where keys have been read already, greater ones wait in tmp. */
 static void partition(uint64_t *v, size_t n, uint64_t pivot, uint64_t *tmp, size_t *equal, size_t *greater)
 {
     const __m512i p = _mm512_set1_epi64((int64_t)pivot);
@@ -268,70 +258,6 @@ static void partition(uint64_t *v, size_t n, uint64_t pivot, uint64_t *tmp, size
     for (i = less; i < n - more; i++)
         v[i] = pivot;
     memcpy(v + n - more, tmp, more * sizeof *v);
-}
-
-/* Bad pivots do not last: after `rounds` of them the scalar merge sort takes over. */
-static void sort_rounds(uint64_t *v, size_t n, uint64_t *tmp, int rounds)
-{
-    while (n > NETWORK_MAX) {
-        if (rounds-- == 0) {
-            order_sort_scalar(v, n, tmp);
-            return;
-        }
-        size_t equal, greater;
-        partition(v, n, pivot_of(v, n, BLOCK / 2), tmp, &equal, &greater);
-        if (equal < n - greater) {
-            sort_rounds(v, equal, tmp, rounds);
-            v += greater;
-            n -= greater;
-        } else {
-            sort_rounds(v + greater, n - greater, tmp, rounds);
-            n = equal;
-        }
-    }
-    sort_network(v, n);
-}
-
-static void sort(uint64_t *v, size_t n, uint64_t *tmp)
-{
-    sort_rounds(v, n, tmp, 2 * (int)bits_width(n));
-}
-
-/* Behind the `at`th least key, the least of the rest to its next place. */
-static void bring_next(uint64_t *v, size_t n, size_t at)
-{
-    size_t least = at + 1;
-    for (size_t i = at + 2; i < n; i++)
-        least = v[i] < v[least] ? i : least;
-    uint64_t swap = v[at + 1];
-    v[at + 1] = v[least];
-    v[least] = swap;
-}
-
-static void select_at(uint64_t *v, size_t n, size_t at, uint64_t *tmp)
-{
-    size_t lo = 0, hi = n;
-    for (int rounds = 2 * (int)bits_width(n); hi - lo > NETWORK_MAX; rounds--) {
-        size_t equal, greater;
-        if (rounds == 0) {
-            order_sort_scalar(v + lo, hi - lo, tmp);
-            break;
-        }
-        uint64_t pivot = pivot_of(v + lo, hi - lo, (at - lo) * BLOCK / (hi - lo));
-        partition(v + lo, hi - lo, pivot, tmp, &equal, &greater);
-        if (at >= lo + equal && at < lo + greater) {
-            lo = hi = lo + greater;
-            break;
-        }
-        if (at < lo + equal)
-            hi = lo + equal;
-        else
-            lo += greater;
-    }
-    if (hi - lo <= NETWORK_MAX)
-        sort_network(v + lo, hi - lo);
-    if (at + 1 >= hi && at + 1 < n)
-        bring_next(v, n, at);
 }
 
 /* order_key of each lane. */

@@ -5,8 +5,10 @@
 
 #ifdef __clang__
 #define UNROLL_16 _Pragma("clang loop unroll(full)")
+#define UNROLL_64 UNROLL_16
 #else
 #define UNROLL_16 _Pragma("GCC unroll 16")
+#define UNROLL_64 _Pragma("GCC unroll 64")
 #endif
 #define UNROLL_INLINE static inline __attribute__((always_inline))
 
