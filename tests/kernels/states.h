@@ -59,22 +59,29 @@ static inline void states_check(const struct states *s, const uint8_t *bytes, si
     ck_assert_msg(s->f->validate(bytes, size, &s->params, &reason) == SKETCH_OK, "%s: %s", s->f->name, reason);
 }
 
-/* Appends the state of values[0..n), built with s->seed + the number of states so far. Returns its bytes. */
-static inline uint32_t states_build(struct states *s, const double *values, uint32_t n)
+/* Appends the state of the samples for window end end_ms; times may be NULL where the family does not look at them. */
+static inline void states_build_at(struct states *s, int64_t end_ms, const int64_t *times_ms, const double *values,
+                                   uint32_t n, uint64_t seed)
 {
     size_t size = 0, cap = s->f->size_bound(&s->params, n);
     uint8_t *dst = malloc(cap);
     void *scratch = malloc(s->f->scratch_bound(&s->params, n, 0));
     double *copy = malloc(n * sizeof *copy);
     memcpy(copy, values, n * sizeof *copy);
-    int rc = s->f->build(dst, cap, &size, &s->params, s->k, NULL, copy, n, s->seed + s->k * UINT64_C(977), scratch);
+    int rc = s->f->build(dst, cap, &size, &s->params, end_ms, times_ms, copy, n, seed, scratch);
     ck_assert_int_eq(rc, SKETCH_OK);
-    states_push(s, dst, size, s->k);
+    states_push(s, dst, size, end_ms);
     states_check(s, s->ref[s->k - 1].bytes, size);
     free(copy);
     free(scratch);
     free(dst);
-    return (uint32_t)size;
+}
+
+/* Appends the state of values[0..n), built with s->seed + the number of states so far. Returns its bytes. */
+static inline uint32_t states_build(struct states *s, const double *values, uint32_t n)
+{
+    states_build_at(s, s->k, NULL, values, n, s->seed + s->k * UINT64_C(977));
+    return s->ref[s->k - 1].size;
 }
 
 /* Families whose seed is one for all states: hashes only meet under one seed. */
@@ -214,11 +221,58 @@ static inline void states_split(struct states *s, const double *values, uint32_t
     }
 }
 
+/* Bytes that validate accepts go through every function of the family: alone, twice, and with a state that is good. */
+static inline void states_use(const struct states *s, const uint8_t *bytes, size_t size)
+{
+    static const double quantiles[] = {0, 0.5, 0.99, 1, -1, NAN};
+    struct states *both = states_new(s->f, s->params, s->seed);
+    states_push(both, bytes, size, 5);
+    states_push(both, s->ref[0].bytes, s->ref[0].size, 6);
+    states_push(both, bytes, size, 7);
+    (void)s->f->flags(bytes, size);
+    uint64_t n = states_count(both), keys[8];
+    double estimates[8], v;
+    uint32_t top_n = 0, k = both->k;
+    for (both->k = 1; both->k <= k; both->k++) {
+        void *scratch = malloc(s->f->scratch_bound(&s->params, n, both->k));
+        for (uint32_t i = 0; i < s->f->readouts_n; i++)
+            for (uint32_t q = 0; q < sizeof quantiles / sizeof *quantiles; q++) {
+                struct sketch_args args = {.start_ms = -40, .end_ms = 60, .q = quantiles[q], .key = q, .group = q};
+                (void)s->f->estimate(both->ref, both->k, &s->params, s->f->readouts[i].statistic, &args, scratch, &v);
+            }
+        if (s->f->top && s->f->top(both->ref, both->k, &s->params, 8, keys, estimates, &top_n, scratch) == SKETCH_OK)
+            ck_assert_uint_le(top_n, 8);
+        free(scratch);
+        uint8_t *merged = NULL;
+        size_t merged_size = 0;
+        if (n < 100000 && states_merge(both, &merged, &merged_size) == SKETCH_OK) {
+            states_check(both, merged, merged_size);
+            free(merged);
+        }
+    }
+    both->k = k;
+    states_free(both);
+}
+
+/* Is a block of exactly these bytes refused with a reason, or else used? */
+static inline bool states_try(const struct states *s, const uint8_t *bytes, size_t size)
+{
+    uint8_t *block = malloc(size);
+    const char *reason = NULL;
+    memcpy(block, bytes, size);
+    bool accepted = s->f->validate(block, size, &s->params, &reason) == SKETCH_OK;
+    if (accepted)
+        states_use(s, block, size);
+    else
+        ck_assert(reason && *reason);
+    free(block);
+    return accepted;
+}
+
 /* Damages each state in many ways. What validate still accepts must go through every function. Returns how many. */
 static inline uint32_t states_flip(const struct states *s, uint64_t *random, uint32_t rounds)
 {
     uint32_t accepted = 0;
-    struct states *hurt = states_new(s->f, s->params, s->seed);
     for (uint32_t round = 0; round < rounds; round++) {
         const struct state_ref *r = &s->ref[round % s->k];
         size_t size = r->size;
@@ -230,37 +284,9 @@ static inline uint32_t states_flip(const struct states *s, uint64_t *random, uin
             uint32_t near_head = size < 40 || random_below(random, 2) ? (uint32_t)size : 40;
             bytes[random_below(random, near_head)] ^= (uint8_t)(1u << random_below(random, 8));
         }
-        const char *reason = NULL;
-        if (s->f->validate(bytes, size, &s->params, &reason) == SKETCH_OK) {
-            uint8_t *merged = NULL;
-            size_t merged_size = 0;
-            double v;
-            accepted++;
-            states_clear(hurt);
-            states_push(hurt, bytes, size, 5);
-            states_push(hurt, s->ref[0].bytes, s->ref[0].size, 6);
-            (void)s->f->flags(bytes, size);
-            for (uint32_t i = 0; i < s->f->readouts_n; i++)
-                for (double q = 0; q <= 1; q += 0.25)
-                    (void)states_estimate(hurt, s->f->readouts[i].statistic, q, &v);
-            uint64_t keys[8];
-            double estimates[8];
-            uint32_t top_n;
-            if (s->f->top) {
-                void *scratch = malloc(s->f->scratch_bound(&s->params, states_count(hurt), hurt->k));
-                (void)s->f->top(hurt->ref, hurt->k, &s->params, 8, keys, estimates, &top_n, scratch);
-                free(scratch);
-            }
-            if (states_count(hurt) < 100000 && states_merge(hurt, &merged, &merged_size) == SKETCH_OK) {
-                states_check(hurt, merged, merged_size);
-                free(merged);
-            }
-        } else {
-            ck_assert_ptr_nonnull(reason);
-        }
+        accepted += states_try(s, bytes, size);
         free(bytes);
     }
-    states_free(hurt);
     return accepted;
 }
 
