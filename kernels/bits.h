@@ -120,6 +120,11 @@ static inline int64_t bits_unzigzag(uint64_t z)
     return (int64_t)((z >> 1) ^ (0 - (z & 1)));
 }
 
+/* Bytes of v's LEB128. */
+static inline size_t bits_varint_size(uint64_t v)
+{
+    return (bits_width(v | 1) * 9 + 64) / 64; /* bits / 7 rounded up, up to 64 bits */
+}
 /* LEB128 of v; at most 10 bytes. Returns the byte after it. */
 static inline uint8_t *bits_put_varint(uint8_t *p, uint64_t v)
 {

@@ -26,8 +26,11 @@ static const struct frame_ops frame_scalar = {.unpack = frame_unpack_scalar,
                                               .widths = frame_widths_scalar};
 struct frame_ops frame_ops;
 
-static const struct ddsketch_ops ddsketch_scalar = {
-    .scan = ddsketch_scan_scalar, .indexes = ddsketch_indexes_scalar, .count_small = ddsketch_count_small_scalar};
+static const struct ddsketch_ops ddsketch_scalar = {.scan = ddsketch_scan_scalar,
+                                                    .indexes = ddsketch_indexes_scalar,
+                                                    .count_small = ddsketch_count_small_scalar,
+                                                    .window_scan = ddsketch_window_scan_scalar,
+                                                    .window_entries = ddsketch_window_entries_scalar};
 struct ddsketch_ops ddsketch_ops;
 
 static const struct hll_ops hll_scalar = {.coupons = hll_coupons_scalar,
@@ -41,7 +44,7 @@ static enum cpu_level most = CPU_SCALAR, used = CPU_SCALAR;
 #if defined(__x86_64__)
 
 /* Bits of leaf 7 (Intel SDM, volume 2, CPUID). */
-enum { EBX_AVX2 = 1 << 5, EBX_BMI2 = 1 << 8, ECX_VBMI = 1 << 1 };
+enum { EBX_AVX2 = 1 << 5, EBX_BMI2 = 1 << 8, ECX_VBMI_1_AND_2 = 1 << 1 | 1 << 6 };
 #define EBX_AVX512 (1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31) /* F, DQ, CD, BW, VL */
 /* Register state the operating system saves, XCR0: SSE and AVX; opmask and the zmm registers' parts. */
 enum { XCR0_AVX = 0x06, XCR0_AVX512 = 0xe6 };
@@ -63,7 +66,8 @@ static enum cpu_level detect(void)
     if ((saved & XCR0_AVX) != XCR0_AVX || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & EBX_AVX2) ||
         !(b & EBX_BMI2))
         return CPU_SCALAR;
-    bool wide = (saved & XCR0_AVX512) == XCR0_AVX512 && (b & EBX_AVX512) == EBX_AVX512 && c & ECX_VBMI;
+    bool wide = (saved & XCR0_AVX512) == XCR0_AVX512 && (b & EBX_AVX512) == EBX_AVX512 &&
+                (c & ECX_VBMI_1_AND_2) == ECX_VBMI_1_AND_2;
     return wide ? CPU_AVX512 : CPU_AVX2;
 }
 

@@ -15,10 +15,11 @@ uint32_t ddcontent_bins_most(const struct sketch_params *params)
 static uint8_t alpha_code(double alpha)
 {
     double scale = 10;
-    for (unsigned e = 1; e <= 6; e++, scale *= 10)
-        for (unsigned m = 1; m <= 15; m++)
-            if (bits_of_f64(m / scale) == bits_of_f64(alpha))
-                return (uint8_t)(e << 4 | m);
+    for (unsigned e = 1; e <= 6; e++, scale *= 10) {
+        unsigned m = (unsigned)(alpha * scale + 0.5); /* the only one that can be */
+        if (m >= 1 && m <= 15 && bits_of_f64(m / scale) == bits_of_f64(alpha))
+            return (uint8_t)(e << 4 | m);
+    }
     return 0;
 }
 

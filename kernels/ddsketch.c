@@ -27,6 +27,7 @@
 #include "kernels/bits.h"
 #include "kernels/carve.h"
 #include "kernels/ddsketch_loops.h"
+#include "kernels/ddwindow.h"
 #include "kernels/families.h"
 #include "kernels/gamma.h"
 #include "kernels/select.h"
@@ -61,35 +62,52 @@ static size_t ddsketch_scratch_bound(const struct sketch_params *params, uint64_
     return ddcontent_sum_scratch(held < n ? held : n, k);
 }
 
-/* The samples of one sign: their magnitudes' extremes, found before anything is counted. */
+/* The samples of one sign: the bins of their extremes, found before anything is counted, and where they are counted. */
 struct reading {
     uint32_t n;
-    double greatest, least;
     int32_t top, low;
+    uint8_t top_share, low_share;
+    enum { IN_WORDS = 1, IN_BYTES, IN_KEYS } where;
     struct ddtally tally;
-    uint64_t *keys; /* NULL: counted in the tally */
+    uint8_t *bytes;
+    uint64_t *keys;
     uint32_t keys_n;
+    struct ddwindow window;
 };
 
-/* Decides how the sign is counted. Few samples are sorted, and so is a spread too wide for the window. */
-static void reading_begin(struct reading *r, const struct gamma_map *map, uint64_t *keys, uint64_t *window)
+/* Decides how the sign is counted: few samples in bytes, or sorted where their bins would lie far apart; so is a spread
+ * too wide for any window. greatest, least: bits of magnitudes; plain: the state cannot collapse. */
+static void reading_begin(struct reading *r, const struct gamma_map *map, uint64_t n, int64_t greatest, int64_t least,
+                          uint64_t *keys, uint64_t *window, bool plain)
 {
-    if (r->n == 0)
+    r->n = (uint32_t)n;
+    r->top_share = r->low_share = 0;
+    if (n == 0)
         return;
-    r->top = gamma_index(map, r->greatest);
-    r->low = gamma_index(map, r->least);
+    r->top = gamma_place(map, bits_to_f64((uint64_t)greatest), &r->top_share);
+    r->low = gamma_place(map, bits_to_f64((uint64_t)least), &r->low_share);
     r->tally = (struct ddtally){.window = window, .top = r->top};
-    uint64_t width = (uint64_t)((int64_t)r->top - r->low);
-    r->keys = r->n <= 24 || !ddtally_reach(&r->tally, width) ? keys : NULL;
+    r->bytes = (uint8_t *)window;
+    r->keys = keys;
+    r->keys_n = 0;
+    uint64_t width = (uint64_t)((int64_t)r->top - r->low) + 1;
+    if (plain && r->n <= DDWINDOW_SAMPLES_MAX && width <= DDWINDOW_WIDTH_MAX && width <= DDWINDOW_BLOCK * (r->n / 2)) {
+        r->where = IN_BYTES;
+        memset(r->bytes, 0, (width + DDWINDOW_BLOCK - 1) / DDWINDOW_BLOCK * DDWINDOW_BLOCK);
+    } else {
+        r->where = r->n <= 24 || !ddtally_reach(&r->tally, width - 1) ? IN_KEYS : IN_WORDS;
+    }
 }
 
 /* Adds the bucket of x, which is finite and not 0. */
 static inline void reading_add(struct reading *r, int32_t index)
 {
-    if (r->keys)
-        r->keys[r->keys_n++] = ddsort_key(index, 0);
-    else
+    if (r->where == IN_WORDS)
         r->tally.window[r->top - index]++;
+    else if (r->where == IN_BYTES)
+        r->bytes[r->top - index]++;
+    else
+        r->keys[r->keys_n++] = ddsort_key(index, 0);
 }
 
 /* Adds all samples to the sign they have. */
@@ -97,44 +115,49 @@ static void add_samples(struct reading *positive, struct reading *negative, cons
                         const double *values, uint32_t n)
 {
     int32_t index[GAMMA_BATCH];
-    bool tallied = negative->n == 0 && !positive->keys;
+    bool all_positive = positive->n == n;
+    const int32_t top = all_positive ? positive->top : 0;
     for (uint32_t done = 0; done < n; done += GAMMA_BATCH) {
         uint32_t part = n - done < GAMMA_BATCH ? n - done : GAMMA_BATCH;
         const double *x = values + done;
         ddsketch_ops.indexes(map, x, part, index);
-        for (uint32_t i = 0; i < part; i++) {
-            if (__builtin_expect(index[i] == GAMMA_UNDECIDED, 0)) {
-                if (x[i] == 0 || !bits_is_finite(x[i]))
-                    continue;
-                index[i] = gamma_index(map, x[i]);
-            }
-            if (tallied)
-                positive->tally.window[positive->top - index[i]]++;
-            else
-                reading_add(x[i] > 0 ? positive : negative, index[i]);
+        if (all_positive && positive->where == IN_WORDS) {
+            uint64_t *window = positive->tally.window;
+            for (uint32_t i = 0; i < part; i++)
+                window[top - index[i]]++;
+        } else if (all_positive && positive->where == IN_BYTES) {
+            uint8_t *bytes = positive->bytes;
+            for (uint32_t i = 0; i < part; i++)
+                bytes[top - index[i]]++;
+        } else {
+            for (uint32_t i = 0; i < part; i++)
+                if (index[i] != GAMMA_NONE)
+                    reading_add(x[i] > 0 ? positive : negative, index[i]);
         }
     }
 }
 
-static void reading_finish(const struct reading *r, const struct gamma_map *map, struct ddstore *s,
-                           struct ddstore_bin *bins, uint64_t *tmp)
+static void reading_finish(struct reading *r, struct ddstore *s, struct ddstore_bin *bins, uint64_t *tmp)
 {
-    *s = (struct ddstore){.bins = bins};
+    *s = (struct ddstore){.bins = bins, .top_share = r->top_share, .low_share = r->low_share};
     if (r->n == 0)
         return;
-    s->top_share = gamma_share(map, r->greatest, r->top);
-    s->low_share = gamma_share(map, r->least, r->low);
-    if (!r->keys) {
+    if (r->where == IN_WORDS) {
         ddtally_bins(&r->tally, s);
-        return;
+    } else if (r->where == IN_BYTES) {
+        s->n = r->n;
+        ddwindow_open(&r->window, s, r->bytes, (uint32_t)(r->top - r->low) + 1, r->top);
+    } else {
+        order_sort(r->keys, r->keys_n, tmp);
+        ddsort_bins(r->keys, r->keys_n, NULL, s);
     }
-    order_sort(r->keys, r->keys_n, tmp);
-    ddsort_bins(r->keys, r->keys_n, NULL, s);
 }
 
 void ddsketch_scan_scalar(struct ddsketch_scan *ret, const double *values, size_t n)
 {
     struct ddsketch_scan s = {.positive_least = INT64_MAX, .negative_least = INT64_MAX};
+    if (ddsketch_loop_scan_positive(ret, values, n))
+        return;
     for (size_t i = 0; i < n; i++) {
         int64_t bits = (int64_t)bits_load_u64(&values[i]), magnitude = bits & INT64_MAX;
         if (magnitude == 0 || magnitude >= INT64_C(2047) << 52) {
@@ -171,17 +194,14 @@ static int ddsketch_build(uint8_t *dst, size_t cap, size_t *ret_size, const stru
     ddsketch_ops.scan(&scan, values, n);
     c.zero_n = scan.zero_n;
     c.nonfinite_n = scan.nonfinite_n;
-    struct reading positive = {.n = (uint32_t)scan.positive_n,
-                               .greatest = bits_to_f64((uint64_t)scan.positive_greatest),
-                               .least = bits_to_f64((uint64_t)scan.positive_least)};
-    struct reading negative = {.n = (uint32_t)scan.negative_n,
-                               .greatest = bits_to_f64((uint64_t)scan.negative_greatest),
-                               .least = bits_to_f64((uint64_t)scan.negative_least)};
-    reading_begin(&positive, &map, keys, window);
-    reading_begin(&negative, &map, keys + positive.n, other_window);
+    struct reading positive, negative;
+    bool plain = n <= ddcontent_bins_most(params);
+    reading_begin(&positive, &map, scan.positive_n, scan.positive_greatest, scan.positive_least, keys, window, plain);
+    reading_begin(&negative, &map, scan.negative_n, scan.negative_greatest, scan.negative_least, keys + scan.positive_n,
+                  other_window, plain);
     add_samples(&positive, &negative, &map, values, n);
-    reading_finish(&positive, &map, &c.positive, bins, tmp);
-    reading_finish(&negative, &map, &c.negative, bins + c.positive.bins_n, tmp);
+    reading_finish(&positive, &c.positive, bins, tmp);
+    reading_finish(&negative, &c.negative, bins + c.positive.bins_n, tmp);
     return ddcontent_write(dst, cap, ret_size, &c, params);
 }
 

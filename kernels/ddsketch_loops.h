@@ -1,6 +1,5 @@
 /*
- * DDSketch's loops over samples: plain C that is compiled once for each instruction set (gamma.c, ddsketch_avx2.c,
- * ddsketch_avx512.c). The operations and their order are the definition of the logarithm; contraction is off.
+ * DDSketch's loops that more than one instruction set uses: plain C, compiled for each, and the tables of a logarithm.
  */
 #ifndef KERNELS_DDSKETCH_LOOPS_H
 #define KERNELS_DDSKETCH_LOOPS_H
@@ -9,38 +8,60 @@
 #include "kernels/gamma.h"
 #include "kernels/ops.h"
 
-/* log2 of |x|: exponent, plus 2 atanh((m - 1) / (m + 1)) / ln 2 with m in [sqrt 1/2, sqrt 2), in buckets. */
-static inline double gamma_loop_log(uint64_t magnitude, double per_octave)
+/* Sixteenths of an octave: about one over the middle of each, and minus the logarithm of that. */
+static const double gamma_reciprocal[16] = {
+    0.9696969985961914, 0.9142857193946838, 0.8648648858070374, 0.8205128312110901,
+    0.7804877758026123, 0.7441860437393188, 0.7111111283302307, 0.6808510422706604,
+    0.6530612111091614, 0.6274510025978088, 0.6037735939025879, 0.581818163394928,
+    0.5614035129547119, 0.5423728823661804, 0.5245901346206665, 0.5079365372657776,
+};
+static const double gamma_logarithm[16] = {
+    0.044394076362791364, 0.12928300888327973, 0.20945333069497424, 0.285402200051646,
+    0.35755205836266307,  0.4262647600765558,  0.4918530613956992,  0.5545888973605297,
+    0.6147098736747266,   0.672425290914147,   0.727920433065368,   0.781359759207552,
+    0.8328900034158261,   0.8826430466746124,  0.9307374181797561,  0.9772798401958224,
+};
+
+/* The scan of samples that are all positive and finite, as most series' are; false, and nothing done, of others. */
+static inline bool ddsketch_loop_scan_positive(struct ddsketch_scan *ret, const double *values, size_t n)
 {
-    static const double c[] = {2.8853900817779268, 0.9617966939259756, 0.5770780163555853,  0.4121985831111324,
-                               0.3205988979753252, 0.2623081892525388, 0.22195308321368669, 0.19235933878519512};
-    const uint64_t root_2 = UINT64_C(0x3ff6a09e667f3bcd), one = UINT64_C(0x3ff0000000000000);
-    uint64_t mantissa = (magnitude & UINT64_C(0x000fffffffffffff)) | one;
-    uint64_t up = (root_2 - mantissa) >> 63; /* 1 above the root of 2: half the mantissa, one octave more */
-    double e = bits_to_f64(((magnitude >> 52) + up) | UINT64_C(0x4330000000000000)) - (0x1p52 + 1023);
-    double m = bits_to_f64(mantissa - (up << 52));
-    double s = (m - 1) / (m + 1), z = s * s;
-    double series = c[0] + z * (c[1] + z * (c[2] + z * (c[3] + z * (c[4] + z * (c[5] + z * (c[6] + z * c[7]))))));
-    return (e + s * series) * per_octave;
+    int64_t least = INT64_MAX, greatest = INT64_MIN, other_least = INT64_MAX, other_greatest = INT64_MIN;
+    for (size_t i = 0; i < n; i += 2) { /* two of each, so that they do not wait for each other */
+        int64_t bits = (int64_t)bits_load_u64(&values[i]), other = (int64_t)bits_load_u64(&values[i + (i + 1 < n)]);
+        least = bits < least ? bits : least;
+        greatest = bits > greatest ? bits : greatest;
+        other_least = other < other_least ? other : other_least;
+        other_greatest = other > other_greatest ? other : other_greatest;
+    }
+    least = other_least < least ? other_least : least;
+    greatest = other_greatest > greatest ? other_greatest : greatest;
+    if (n == 0 || least <= 0 || greatest >= INT64_C(2047) << 52)
+        return false;
+    *ret = (struct ddsketch_scan){
+        .positive_n = n, .positive_greatest = greatest, .positive_least = least, .negative_least = INT64_MAX};
+    return true;
 }
 
-/* No branches, and only operations that every instruction set has for two or more numbers at once. */
-static inline void gamma_loop_indexes(const struct gamma_map *map, const double *restrict x, size_t n,
-                                      int32_t *restrict ret_index)
+/* The entries of form 2 (kernels/ddstore.h) of the bins `used` names, as ddsketch_ops.window_entries says. */
+static inline uint8_t *ddwindow_loop_entries(uint8_t *p, const uint8_t *samples, size_t blocks, const uint64_t *used)
 {
-    const double round = 6755399441055744.0; /* 1.5 * 2^52: adding it leaves an integer, in the low mantissa bits */
-    const double per_octave = map->per_octave, slack = map->slack;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t magnitude = bits_of_f64(x[i]) & INT64_MAX;
-        double log = gamma_loop_log(magnitude, per_octave);
-        double rounded = log + round, off = log - (rounded - round);
-        uint64_t index = bits_of_f64(rounded) - bits_of_f64(round) - (bits_of_f64(off) >> 63);
-        uint64_t clear = bits_of_f64(slack - bits_to_f64(bits_of_f64(off) & INT64_MAX)) >> 63;
-        uint64_t small = (magnitude - (UINT64_C(1) << 52)) >> 63,
-                 large = ((UINT64_C(2047) << 52) - 1 - magnitude) >> 63;
-        uint64_t decided = 0 - (clear & ~small & ~large);
-        ret_index[i] = (int32_t)(uint32_t)((index & decided) | ((uint64_t)(int64_t)GAMMA_UNDECIDED & ~decided));
-    }
+    size_t last = 0;
+    for (size_t b = 0; b < blocks; b++)
+        for (uint64_t rest = used[b]; rest != 0; rest &= rest - 1) {
+            size_t at = b * DDWINDOW_BLOCK + (unsigned)__builtin_ctzll(rest);
+            uint32_t n = samples[at], many = n > 1; /* a byte or two without a branch */
+            bits_store_u16(p, (uint16_t)((uint32_t)(at - last - 1) << 1 | many | ((n - 2) & 0xff) << 8));
+            p += 1 + many;
+            last = at;
+        }
+    return p;
+}
+
+/* The sum of eight bytes. */
+static inline uint64_t ddstore_loop_sum_bytes(uint64_t w)
+{
+    const uint64_t even = UINT64_C(0x00ff00ff00ff00ff);
+    return ((w & even) + (w >> 8 & even)) * UINT64_C(0x0001000100010001) >> 48;
 }
 
 /*

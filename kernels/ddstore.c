@@ -2,6 +2,7 @@
 
 #include "kernels/bits.h"
 #include "kernels/ddsketch_loops.h"
+#include "kernels/ddwindow.h"
 #include "kernels/gamma.h"
 
 enum { VARINT_MAX = 10, INDEX_VARINT_MAX = 5 };
@@ -11,32 +12,29 @@ size_t ddstore_bound(uint64_t bins_n)
     return 2 + VARINT_MAX + (size_t)bins_n * (INDEX_VARINT_MAX + VARINT_MAX);
 }
 
-static inline size_t varint_size(uint64_t v)
-{
-    return (bits_width(v | 1) * 9 + 64) / 64; /* bits / 7 rounded up, up to 64 bits */
-}
-
 int ddstore_choose(const struct ddstore *s, size_t *ret_size)
 {
+    if (s->window)
+        return ddwindow_choose(s, ret_size);
     uint64_t top = bits_zigzag(s->bins[0].index), most = 0;
     size_t size[DDSTORE_END] = {0};
-    size[DDSTORE_STEPS] = varint_size(top) + (s->bins[0].n - 1);
-    size[DDSTORE_COUNTED] = varint_size(top << 1);
+    size[DDSTORE_STEPS] = bits_varint_size(top) + (s->bins[0].n - 1);
+    size[DDSTORE_COUNTED] = bits_varint_size(top << 1);
     for (uint32_t i = 0; i < s->bins_n; i++) {
         uint64_t n = s->bins[i].n;
         most = n > most ? n : most;
         if (n > 1)
-            size[DDSTORE_COUNTED] += varint_size(n - 2);
+            size[DDSTORE_COUNTED] += bits_varint_size(n - 2);
         if (i > 0) {
             uint64_t step = (uint64_t)((int64_t)s->bins[i - 1].index - s->bins[i].index);
-            size[DDSTORE_STEPS] += varint_size(step) + (n - 1);
-            size[DDSTORE_COUNTED] += varint_size((step - 1) << 1);
+            size[DDSTORE_STEPS] += bits_varint_size(step) + (n - 1);
+            size[DDSTORE_COUNTED] += bits_varint_size((step - 1) << 1);
         }
     }
     size_t width = (size_t)((int64_t)s->bins[0].index - s->bins[s->bins_n - 1].index) + 1;
-    size[DDSTORE_BYTES] = most > UINT8_MAX ? 0 : varint_size(top) + width;
-    size[DDSTORE_WORDS] = most > UINT16_MAX ? 0 : varint_size(top) + width * 2;
-    size[DDSTORE_LONGS] = most > UINT32_MAX ? 0 : varint_size(top) + width * 4;
+    size[DDSTORE_BYTES] = most > UINT8_MAX ? 0 : bits_varint_size(top) + width;
+    size[DDSTORE_WORDS] = most > UINT16_MAX ? 0 : bits_varint_size(top) + width * 2;
+    size[DDSTORE_LONGS] = most > UINT32_MAX ? 0 : bits_varint_size(top) + width * 4;
     int best = DDSTORE_STEPS;
     for (int form = DDSTORE_COUNTED; form < DDSTORE_END; form++)
         if (size[form] != 0 && size[form] < size[best])
@@ -67,6 +65,8 @@ static uint8_t *write_dense(uint8_t *p, const struct ddstore *s, int form)
 
 uint8_t *ddstore_write(uint8_t *p, const struct ddstore *s, int form)
 {
+    if (s->window)
+        return ddwindow_write(p, s, form);
     *p++ = s->top_share;
     *p++ = s->low_share;
     uint64_t top = bits_zigzag(s->bins[0].index);
@@ -285,12 +285,6 @@ static uint64_t low_bits(uint64_t w)
 {
     return ((w & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080)) >> 56;
 }
-/* The sum of eight bytes. */
-static uint64_t sum_bytes(uint64_t w)
-{
-    const uint64_t even = UINT64_C(0x00ff00ff00ff00ff);
-    return ((w & even) + (w >> 8 & even)) * UINT64_C(0x0001000100010001) >> 48;
-}
 /* All bits of byte i where bit i stands. */
 static uint64_t spread(uint64_t bits)
 {
@@ -315,7 +309,7 @@ bool ddsketch_count_small_scalar(const uint8_t *bytes, size_t size, uint64_t *re
             return false;
         uint64_t counts = ddstore_loop_counts(many, part, &is_count);
         for (unsigned i = 0; i < 8; i++)
-            samples += sum_bytes(w[i] & spread(counts >> 8 * i & 255));
+            samples += ddstore_loop_sum_bytes(w[i] & spread(counts >> 8 * i & 255));
     }
     *ret_samples = samples;
     return !is_count;
@@ -333,7 +327,7 @@ uint64_t ddstore_count(struct ddstore_cursor *c)
         samples = steps;
         for (; c->end - p >= 8; p += 8) {
             uint64_t w = bits_load_u64(p);
-            samples += sum_bytes(steps ? ~w >> 7 & UINT64_C(0x0101010101010101) : w);
+            samples += ddstore_loop_sum_bytes(steps ? ~w >> 7 & UINT64_C(0x0101010101010101) : w);
         }
         for (; p < c->end; p++)
             samples += steps ? *p < 128 : *p;

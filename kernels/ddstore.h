@@ -28,10 +28,14 @@ struct ddstore_bin {
     uint64_t n; /* >= 1 */
 };
 
+struct ddwindow;
+
 /* A store in memory; bins from the greatest magnitude down, each index once. */
 struct ddstore {
     struct ddstore_bin *bins;
-    uint32_t bins_n; /* 0 = no store */
+    const struct ddwindow *window; /* not NULL: the bins are there, not in bins (kernels/ddwindow.h) */
+    uint32_t bins_n;               /* 0 = no store */
+    uint32_t many_n;               /* bins of two samples or more, with a window */
     uint8_t top_share, low_share;
     uint64_t n; /* samples */
 };

@@ -15,29 +15,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A positive number (hi + lo) 2^exponent, 1 <= hi < 2. */
-struct gamma_number {
-    double hi, lo;
-    int64_t exponent;
-};
-
 struct gamma_map {
     double alpha;
-    struct gamma_number gamma, inverse;
     double per_octave; /* buckets of one doubling: 1 / log2(gamma) */
     double slack;      /* closer to an edge than this, in buckets, the logarithm does not decide */
 };
 
 enum { GAMMA_BATCH = 256, GAMMA_INDEX_MAX = 400000000 }; /* |index| stays below for alpha >= 1e-6 */
-#define GAMMA_UNDECIDED INT32_MIN
+#define GAMMA_NONE INT32_MIN                             /* the bucket of what has none: zero, infinite, NaN */
 
 /* 1e-6 <= alpha < 1. */
 void gamma_init(struct gamma_map *map, double alpha);
 
 /* The bucket of |x|, x finite and not 0. ddsketch_ops.indexes finds that of most numbers faster, many at once. */
 int32_t gamma_index(const struct gamma_map *map, double x);
-/* How far up its bucket |x| lies, in 1/256 of it on the logarithmic scale. */
-uint8_t gamma_share(const struct gamma_map *map, double x, int32_t index);
+/* The same for any x[i] whose bucket is set to GAMMA_NONE; which it stays if there is none. */
+void gamma_settle(const struct gamma_map *map, const double *x, size_t n, int32_t *index);
+/* gamma_index, and how far up its bucket |x| lies, in 1/256 of it on the logarithmic scale. */
+int32_t gamma_place(const struct gamma_map *map, double x, uint8_t *ret_share);
 
 /* gamma^index (1 + alpha), DBL_MAX where it overflows. */
 double gamma_representative(const struct gamma_map *map, int32_t index);

@@ -80,19 +80,31 @@ struct ddsketch_scan {
     /* Bits of the magnitudes; of no sample: greatest 0, least INT64_MAX. */
     int64_t positive_greatest, positive_least, negative_greatest, negative_least;
 };
+struct ddwindow_scan {
+    uint32_t bins_n, many_n; /* bytes that are not 0, and those of 2 or more; right if there are below 256 of them */
+    bool large;              /* a byte of 130 or more */
+};
+enum { DDWINDOW_BLOCK = 64 };
 struct ddsketch_ops {
     /* Counts and extremes of both signs. */
     void (*scan)(struct ddsketch_scan *ret, const double *values, size_t n);
-    /* The bucket of each |x[i]|, or GAMMA_UNDECIDED: close to an edge, zero, subnormal, infinite or NaN. */
+    /* The bucket of each |x[i]|, GAMMA_NONE of zero, infinite and NaN. */
     void (*indexes)(const struct gamma_map *map, const double *x, size_t n, int32_t *ret_index);
     /* Samples of a store's bins of form 2 (kernels/ddstore.h) from an entry on, if all bytes are below 128; false if
      * not, or if a count is missing at the end. */
     bool (*count_small)(const uint8_t *bytes, size_t size, uint64_t *ret_samples);
+    /* What a window of counts says (kernels/ddwindow.h); bit i of ret_used[b] = byte i of block b is not 0. */
+    void (*window_scan)(struct ddwindow_scan *ret, const uint8_t *samples, size_t blocks, uint64_t *ret_used);
+    /* The entries of form 2 of the bins that `used` names, bin 0 being the one before the first; steps are at most 64,
+     * samples from 1 to 129. Returns their end; the byte there may be written too. */
+    uint8_t *(*window_entries)(uint8_t *p, const uint8_t *samples, size_t blocks, const uint64_t *used);
 };
 extern struct ddsketch_ops ddsketch_ops;
 void ddsketch_scan_scalar(struct ddsketch_scan *ret, const double *values, size_t n);
 void ddsketch_indexes_scalar(const struct gamma_map *map, const double *x, size_t n, int32_t *ret_index);
 bool ddsketch_count_small_scalar(const uint8_t *bytes, size_t size, uint64_t *ret_samples);
+void ddsketch_window_scan_scalar(struct ddwindow_scan *ret, const uint8_t *samples, size_t blocks, uint64_t *ret_used);
+uint8_t *ddsketch_window_entries_scalar(uint8_t *p, const uint8_t *samples, size_t blocks, const uint64_t *used);
 void ddsketch_ops_avx2(struct ddsketch_ops *ops);
 void ddsketch_ops_avx512(struct ddsketch_ops *ops);
 

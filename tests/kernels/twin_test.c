@@ -11,6 +11,7 @@
 
 #include "kernels/bits.h"
 #include "kernels/cpu.h"
+#include "kernels/ddwindow.h"
 #include "kernels/frame_internal.h"
 #include "kernels/gamma.h"
 #include "kernels/hll_loops.h"
@@ -340,6 +341,52 @@ START_TEST(ddsketch_twins)
 }
 END_TEST
 
+/* Windows of few and of many bins, with counts around those that take two bytes. */
+START_TEST(window_twins)
+{
+    enum { BLOCKS = DDWINDOW_BLOCKS_MAX };
+    uint64_t s = suite_seed("twin.window");
+    uint8_t *fence = fenced();
+    for (unsigned round = 0; round < 4 * ROUNDS; round++) {
+        size_t blocks = random_below(&s, BLOCKS + 1), bytes = blocks * DDWINDOW_BLOCK;
+        uint8_t *samples = against(fence, bytes, round & 1), expect_bytes[2 * BLOCKS * DDWINDOW_BLOCK + 1];
+        uint32_t share = 1 + random_below(&s, 64), most = 1 + random_below(&s, round % 5 ? 129 : 255);
+        for (size_t i = 0; i < bytes; i++)
+            samples[i] = random_below(&s, share) && i % DDWINDOW_BLOCK ? 0 : (uint8_t)(1 + random_below(&s, most));
+        struct ddwindow_scan expect = {0}, scan;
+        uint64_t used[BLOCKS], used_expect[BLOCKS] = {0};
+        uint8_t *end = expect_bytes;
+        size_t last = 0;
+        for (size_t i = 0; i < bytes; i++) { /* as the byte table says */
+            bool in_use = samples[i] != 0, many = samples[i] > 1;
+            used_expect[i / DDWINDOW_BLOCK] |= (uint64_t)in_use << i % DDWINDOW_BLOCK;
+            expect.bins_n += in_use;
+            expect.many_n += many;
+            expect.large |= samples[i] >= 130;
+            if (!in_use || i == 0)
+                continue;
+            end = bits_put_varint(end, (i - last - 1) << 1 | many);
+            if (many)
+                *end++ = (uint8_t)(samples[i] - 2);
+            last = i;
+        }
+        for (enum cpu_level level = CPU_SCALAR; level <= cpu_most() && cpu_force(level) == level; level++) {
+            ddsketch_ops.window_scan(&scan, samples, blocks, used);
+            ck_assert_msg(memcmp(used, used_expect, blocks * 8) == 0, "used %s", cpu_level_name(level));
+            ck_assert(scan.large == expect.large);
+            ck_assert(expect.bins_n > 255 || (scan.bins_n == expect.bins_n && scan.many_n == expect.many_n));
+            if (expect.large || blocks == 0)
+                continue;
+            used[0] &= ~UINT64_C(1);
+            uint8_t *out = output_open();
+            ck_assert_int_eq(ddsketch_ops.window_entries(out, samples, blocks, used) - out, end - expect_bytes);
+            ck_assert_msg(memcmp(out, expect_bytes, (size_t)(end - expect_bytes)) == 0, "%s", cpu_level_name(level));
+            output_check(out, (size_t)(end - expect_bytes) + 1);
+        }
+    }
+}
+END_TEST
+
 START_TEST(count_small_twins)
 {
     uint64_t s = suite_seed("twin.count_small");
@@ -491,6 +538,7 @@ int main(void)
     tcase_add_test(tc, frame_integer_twins);
     tcase_add_test(tc, frame_double_twins);
     tcase_add_test(tc, ddsketch_twins);
+    tcase_add_test(tc, window_twins);
     tcase_add_test(tc, count_small_twins);
     tcase_add_test(tc, hll_twins);
     tcase_add_test(tc, hll_sparse_twins);
