@@ -1,8 +1,9 @@
 /*
- * Runs every job in turn at every level, many times over, and prints the least times as a table; as CSV into a file
- * when one is named.
+ * Runs every job in turn at every level, many times over, and prints the least times as tables; as CSV into a file when
+ * one is named. COMMAND starts a peer (peer_process.c). With TEXT, only the jobs whose name has it, and what they are
+ * set beside.
  *
- * usage: kernels_bench [--csv FILE] [--repeats N] [--only TEXT]
+ * usage: kernels_bench [--csv FILE] [--repeats N] [--only TEXT] [--peer COMMAND]...
  */
 #include <math.h>
 #include <stdbool.h>
@@ -12,10 +13,11 @@
 #include <time.h>
 
 #include "bench/kernels/bench.h"
-#include "kernels/cpu.h"
+#include "bench/kernels/report.h"
+#include "bench/kernels/rows.h"
 
 /* Several runs one after the other, so that the job's data is where its size lets it be. */
-enum { REPEATS = 15, RUNS = 4, LEVELS = CPU_AVX512 };
+enum { REPEATS = 15, RUNS = 4, PEERS_MAX = 8 };
 
 volatile double bench_sink;
 
@@ -36,6 +38,13 @@ void bench_add(struct bench *b, struct bench_job job)
         exit(1);
     }
     b->jobs[b->jobs_n++] = job;
+}
+
+void bench_skip(struct bench *b, const char *why)
+{
+    char *kept = bench_room(strlen(why) + 1);
+    if (b->skipped_n < BENCH_SKIPPED_MAX)
+        b->skipped[b->skipped_n++] = strcpy(kept, why);
 }
 
 double bench_uniform(void)
@@ -64,69 +73,58 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+static bool is_named(const char *name, const char *only)
+{
+    return strstr(name, only);
+}
+
+/* Named itself, or set beside one that is. */
+static bool is_wanted(const struct bench *b, const struct bench_job *job, const char *only)
+{
+    if (!only || is_named(job->name, only))
+        return true;
+    for (size_t i = 0; i < table_jobs_n; i++)
+        if (strcmp(table_jobs[i].limit, job->name) == 0 && is_named(table_jobs[i].job, only))
+            return true;
+    for (size_t i = 0; i < b->jobs_n; i++)
+        if (b->jobs[i].ours && strcmp(b->jobs[i].ours, job->name) == 0 && is_named(b->jobs[i].name, only))
+            return true;
+    return job->ours && is_named(job->ours, only);
+}
+
+static double run_ns(const struct bench_job *job)
+{
+    if (job->clocked)
+        return job->clocked(job->state);
+    double start = now_ns();
+    job->run(job->state);
+    return now_ns() - start;
+}
+
 /* Least ns of one run of each job at each level; jobs without levels in column CPU_SCALAR. */
-static void measure(const struct bench *b, int repeats, const char *only, double (*least)[LEVELS + 1])
+static void measure(struct bench *b, int repeats, const char *only)
 {
     for (size_t j = 0; j < b->jobs_n; j++)
-        for (int level = 0; level <= LEVELS; level++)
-            least[j][level] = INFINITY;
+        for (int level = 0; level <= BENCH_LEVELS; level++)
+            b->least[j][level] = INFINITY;
     for (int r = 0; r < repeats; r++)
         for (size_t j = 0; j < b->jobs_n; j++) {
             const struct bench_job *job = &b->jobs[j];
-            if (only && !strstr(job->name, only))
+            if (!is_wanted(b, job, only))
                 continue;
             for (int level = CPU_SCALAR; level <= (job->levels ? (int)cpu_most() : CPU_SCALAR); level++) {
                 cpu_force((enum cpu_level)level);
-                for (int run = 0; run < RUNS; run++) {
-                    double start = now_ns();
-                    job->run(job->state);
-                    double took = now_ns() - start;
-                    least[j][level] = took < least[j][level] ? took : least[j][level];
-                }
+                for (int run = 0; run < (job->clocked ? 1 : RUNS); run++)
+                    b->least[j][level] = fmin(b->least[j][level], run_ns(job));
             }
         }
 }
 
-/* A time in the job's unit, or an empty text. */
-static const char *figure(char *text, size_t cap, const struct bench_job *job, double ns)
-{
-    double v = ns / job->items / (strcmp(job->unit, "us") == 0 ? 1000 : 1);
-    if (isfinite(v))
-        snprintf(text, cap, "%.2f", v);
-    else
-        text[0] = '\0';
-    return text;
-}
-
-static void print_row(FILE *out, bool csv, const char *const *cell)
-{
-    if (csv)
-        fprintf(out, "\"%s\",%s,%s,%s,%s,%s\n", cell[0], cell[1], cell[2], cell[3], cell[4], cell[5]);
-    else
-        fprintf(out, "%-56s %-8s %10s %10s %10s %10s\n", cell[0], cell[1], cell[2], cell[3], cell[4], cell[5]);
-}
-
-static void print_table(FILE *out, bool csv, const struct bench *b, double (*least)[LEVELS + 1])
-{
-    print_row(out, csv, (const char *const[]){"job", "unit", "scalar", "avx2", "avx512", "target"});
-    for (size_t j = 0; j < b->jobs_n; j++) {
-        char text[LEVELS + 1][32], target[32] = "";
-        if (!isfinite(least[j][CPU_SCALAR]))
-            continue;
-        for (int level = CPU_SCALAR; level <= LEVELS; level++)
-            figure(text[level], sizeof text[level], &b->jobs[j], least[j][level]);
-        if (b->jobs[j].target > 0)
-            snprintf(target, sizeof target, "%.2f", b->jobs[j].target);
-        print_row(out, csv,
-                  (const char *const[]){b->jobs[j].name, b->jobs[j].unit, text[CPU_SCALAR], text[CPU_AVX2],
-                                        text[CPU_AVX512], target});
-    }
-}
-
 int main(int argc, char **argv)
 {
-    const char *csv = NULL, *only = NULL;
+    const char *csv = NULL, *only = NULL, *peers[PEERS_MAX];
     int repeats = REPEATS;
+    size_t peers_n = 0;
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (value && strcmp(argv[i], "--csv") == 0) {
@@ -135,31 +133,37 @@ int main(int argc, char **argv)
             only = value;
         } else if (value && strcmp(argv[i], "--repeats") == 0 && atoi(value) > 0) {
             repeats = atoi(value);
+        } else if (value && strcmp(argv[i], "--peer") == 0 && peers_n < PEERS_MAX) {
+            peers[peers_n++] = value;
         } else {
-            fprintf(stderr, "usage: kernels_bench [--csv FILE] [--repeats N] [--only TEXT]\n");
+            fprintf(stderr, "usage: kernels_bench [--csv FILE] [--repeats N] [--only TEXT] [--peer COMMAND]...\n");
             return 2;
         }
     }
     static struct bench b;
-    static double least[BENCH_JOBS_MAX][LEVELS + 1];
     frame_jobs(&b);
     quantile_jobs(&b);
     sketch_jobs(&b);
     frequency_jobs(&b);
     limit_jobs(&b);
-    measure(&b, repeats, only, least);
-    print_table(stdout, false, &b, least);
+    peer_jobs(&b);
+    for (size_t i = 0; i < peers_n; i++)
+        peer_process(&b, peers[i]);
+    measure(&b, repeats, only);
+    peer_processes_end();
+    b.has_bytes = !only;
+    bool whole = report_text(stdout, &b);
     if (csv) {
         FILE *out = fopen(csv, "w");
         if (!out) {
             perror(csv);
             return 1;
         }
-        print_table(out, true, &b, least);
+        report_csv(out, &b);
         if (fclose(out) != 0) {
             perror(csv);
             return 1;
         }
     }
-    return 0;
+    return whole ? 0 : 1;
 }

@@ -1,13 +1,38 @@
-// The C++ library's sort and selection, for comparison.
-#include <algorithm>
-#include <cstddef>
+// C++ libraries' sorts and selection.
+#include "bench/kernels/peers.h"
 
-extern "C" void peer_sort(double *v, size_t n)
+#include <algorithm>
+
+#ifdef BENCH_HAS_HWY
+#include <hwy/contrib/sort/vqsort.h>
+#endif
+
+bool peer_has_vqsort(void)
+{
+#ifdef BENCH_HAS_HWY
+    return true;
+#else
+    return false;
+#endif
+}
+
+void peer_vqsort(double *v, size_t n)
+{
+#ifdef BENCH_HAS_HWY
+    static hwy::Sorter sorter;
+    sorter(v, n, hwy::SortAscending());
+#else
+    (void)v;
+    (void)n;
+#endif
+}
+
+void peer_sort(double *v, size_t n)
 {
     std::sort(v, v + n);
 }
 
-extern "C" double peer_nth(double *v, size_t n, size_t at)
+double peer_nth(double *v, size_t n, size_t at)
 {
     std::nth_element(v, v + at, v + n);
     return v[at];
