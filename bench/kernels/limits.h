@@ -17,8 +17,9 @@ struct limit_ops {
     uint64_t (*hash)(const uint64_t *keys, size_t n);
     /* index[i] = log2(v[i]) scale, rounded; v > 0, normal. */
     void (*index)(int32_t *index, const double *v, size_t n, double scale);
-    /* One more in one counter of each of `rows` rows of 2048, for each hash. */
-    void (*increment)(uint32_t *table, const uint64_t *hashes, size_t n, unsigned rows);
+    /* One more in one counter of each of five, or ten, rows of 2048, for each hash. */
+    void (*increment_5)(uint32_t *table, const uint64_t *hashes, size_t n);
+    void (*increment_10)(uint32_t *table, const uint64_t *hashes, size_t n);
 };
 
 extern const struct limit_ops limit_ops_scalar, limit_ops_avx2, limit_ops_avx512;

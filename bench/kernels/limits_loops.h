@@ -72,12 +72,30 @@ static void index_of(int32_t *restrict index, const double *restrict v, size_t n
     }
 }
 
-static void increment(uint32_t *table, const uint64_t *hashes, size_t n, unsigned rows)
+#define ROW(r) table[(r)*2048 + (h * (UINT64_C(0x9e3779b97f4a7c15) + 2 * (r)) >> 53)]++
+#define ROWS_5(r) ROW(r), ROW((r) + 1), ROW((r) + 2), ROW((r) + 3), ROW((r) + 4)
+
+static void increment_5(uint32_t *restrict table, const uint64_t *restrict hashes, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        for (unsigned r = 0; r < rows; r++)
-            table[r * 2048 + (hashes[i] * (UINT64_C(0x9e3779b97f4a7c15) + 2 * r) >> 53)]++;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t h = hashes[i];
+        ROWS_5(0);
+    }
 }
 
-const struct limit_ops LIMITS = {
-    .sum = sum, .max_10 = max_10, .add_10 = add_10, .hash = hash, .index = index_of, .increment = increment};
+static void increment_10(uint32_t *restrict table, const uint64_t *restrict hashes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t h = hashes[i];
+        ROWS_5(0);
+        ROWS_5(5);
+    }
+}
+
+const struct limit_ops LIMITS = {.sum = sum,
+                                 .max_10 = max_10,
+                                 .add_10 = add_10,
+                                 .hash = hash,
+                                 .index = index_of,
+                                 .increment_5 = increment_5,
+                                 .increment_10 = increment_10};

@@ -16,8 +16,9 @@
 #include "bench/kernels/report.h"
 #include "bench/kernels/rows.h"
 
-/* Several runs one after the other, so that the job's data is where its size lets it be. */
-enum { REPEATS = 15, RUNS = 4, PEERS_MAX = 8 };
+/* Several runs one after the other, so that the job's data is where its size lets it be; long ones fill the caches by
+ * themselves. */
+enum { REPEATS = 15, RUNS = 4, RUNS_NS = 5000000, PEERS_MAX = 8 };
 
 volatile double bench_sink;
 
@@ -114,8 +115,12 @@ static void measure(struct bench *b, int repeats, const char *only)
                 continue;
             for (int level = CPU_SCALAR; level <= (job->levels ? (int)cpu_most() : CPU_SCALAR); level++) {
                 cpu_force((enum cpu_level)level);
-                for (int run = 0; run < (job->clocked ? 1 : RUNS); run++)
-                    b->least[j][level] = fmin(b->least[j][level], run_ns(job));
+                double spent = 0;
+                for (int run = 0; run < RUNS && spent < RUNS_NS; run++) {
+                    double took = run_ns(job);
+                    b->least[j][level] = fmin(b->least[j][level], took);
+                    spent += took;
+                }
             }
         }
 }

@@ -179,10 +179,32 @@ static void text_line(FILE *out, const struct line *l)
     fprintf(out, "  %-16s %s\n", l->mark, strncmp(l->beside, "limit: ", 7) == 0 ? l->beside + 7 : l->beside);
 }
 
-static void text_head(FILE *out, const char *title, const char *beside, const char *last)
+static void text_head(FILE *out)
 {
-    fprintf(out, "\n%-49s %-8s %8s %8s %8s %8s %8s %8s %8s %8s %8s  %-16s %s\n", title, "unit", "scalar", "avx2",
-            "avx512", "best", beside, "ratio", "target", "its lim.", "ratio", "", last);
+    fprintf(out, "\n%-49s %-8s %8s %8s %8s %8s %8s %8s %8s %8s %8s  %-16s %s\n", "docs/KERNELS.md's table", "unit",
+            "scalar", "avx2", "avx512", "best", "limit", "ratio", "target", "its lim.", "ratio", "", "limit");
+}
+
+static void short_line(FILE *out, const struct line *l)
+{
+    fprintf(out, "  %-49s %-8s", l->job, l->unit);
+    print_numbers(
+        out, (const double[]){l->level[CPU_SCALAR], l->level[CPU_AVX2], l->level[CPU_AVX512], l->best, l->target}, 5);
+    fprintf(out, "  %s\n", l->mark);
+}
+
+static void limit_line(FILE *out, const struct line *l)
+{
+    struct line line = *l;
+    if (l->beside_value == l->beside_value) /* our job, beside a library that is its limit */
+        line.best = l->beside_value;
+    line.target = NAN;
+    short_line(out, &line);
+}
+
+static void short_head(FILE *out, const char *title, const char *target)
+{
+    fprintf(out, "\n%-51s %-8s %8s %8s %8s %8s %8s\n", title, "unit", "scalar", "avx2", "avx512", "best", target);
 }
 
 static void peer_line(FILE *out, const struct line *l)
@@ -195,13 +217,13 @@ static void peer_line(FILE *out, const struct line *l)
 bool report_text(FILE *out, const struct bench *b)
 {
     bool whole = true;
-    text_head(out, "docs/KERNELS.md's table", "limit", "limit");
+    text_head(out);
     each_table_line(out, b, text_line);
     each_bytes_line(out, b, text_line);
-    text_head(out, "other jobs", "", "");
-    each_line(out, b, "other", text_line);
-    text_head(out, "limits of this machine", "ours", "our job");
-    each_line(out, b, "limit", text_line);
+    short_head(out, "other jobs", "target");
+    each_line(out, b, "other", short_line);
+    short_head(out, "limits of this machine", "");
+    each_line(out, b, "limit", limit_line);
     fprintf(out, "\n%-66s %-8s %8s %8s %8s  %s\n", "peers", "unit", "theirs", "ours", "ratio", "our job");
     each_line(out, b, "peer", peer_line);
     for (size_t i = 0; i < b->skipped_n; i++)
