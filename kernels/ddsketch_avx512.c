@@ -64,7 +64,7 @@ static void indexes(const struct gamma_map *map, const double *x, size_t n, int3
     const __m512d r_low = _mm512_loadu_pd(gamma_reciprocal), r_high = _mm512_loadu_pd(gamma_reciprocal + 8);
     const __m512d l_low = _mm512_loadu_pd(gamma_logarithm), l_high = _mm512_loadu_pd(gamma_logarithm + 8);
     const __m512d per_octave = _mm512_set1_pd(map->per_octave), slack = _mm512_set1_pd(map->slack * 4);
-    const int none_or_small = 0xbf; /* vfpclass: NaNs, zeros, infinities, subnormal and negative numbers */
+    enum { NONE_OR_SMALL = 0xbf }; /* vfpclass: NaNs, zeros, infinities, subnormal numbers */
     const double inverse_ln2 = 1.4426950408889634074;
     unsigned some = 0;
     for (size_t i = 0; i < n; i += LANES) {
@@ -83,7 +83,7 @@ static void indexes(const struct gamma_map *map, const double *x, size_t n, int3
         __m512d log = _mm512_mul_pd(_mm512_fmadd_pd(series, t, e), per_octave);
         __m512d off = _mm512_abs_pd(_mm512_reduce_pd(log, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
         __mmask8 known =
-            (__mmask8)(_mm512_cmp_pd_mask(off, slack, _CMP_GT_OQ) & ~_mm512_fpclass_pd_mask(v, none_or_small));
+            (__mmask8)(_mm512_cmp_pd_mask(off, slack, _CMP_GT_OQ) & ~_mm512_fpclass_pd_mask(v, NONE_OR_SMALL));
         __m256i index = _mm512_mask_cvt_roundpd_epi32(_mm256_set1_epi32(GAMMA_NONE), known, log,
                                                       _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
         some |= (unsigned)(lanes & ~known);
