@@ -2,6 +2,11 @@
 
 #include <math.h>
 
+#include "kernels/counters_loops.h"
+
+COUNTERS_VARIANT
+const struct counters_ops counters_scalar = COUNTERS_VARIANT_TABLE;
+
 /* splitmix64 of 1..16 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators), made odd. */
 const uint64_t counters_odd[COUNTERS_DEPTH_MAX] = {
     UINT64_C(0xe220a8397b1dcdaf), UINT64_C(0x6e789e6aa1b965f5), UINT64_C(0x06c45d188009454f),
@@ -72,14 +77,11 @@ struct mass counters_mass_load(const uint8_t *p, bool is_real)
     return (struct mass){false, whole, (double)whole};
 }
 
-void counters_add_run(void *dst, enum counter_form form, const uint8_t *src, enum counter_form src_form, bool is_signed,
-                      size_t n)
+/* A strip of one table into a wider one. */
+static void add_run(void *dst, enum counter_form form, const uint8_t *src, enum counter_form src_form, bool is_signed,
+                    size_t n)
 {
-    if (form == COUNTERS_NARROW) {
-        uint32_t *d = dst;
-        for (size_t i = 0; i < n; i++)
-            d[i] += bits_load_u32(src + 4 * i);
-    } else if (form == COUNTERS_REAL) {
+    if (form == COUNTERS_REAL) {
         double *d = dst;
         for (size_t i = 0; i < n; i++)
             d[i] += counters_value(src, src_form, is_signed, i);
@@ -91,6 +93,25 @@ void counters_add_run(void *dst, enum counter_form form, const uint8_t *src, enu
         uint64_t *d = dst;
         for (size_t i = 0; i < n; i++)
             d[i] += (uint64_t)counters_whole(src, COUNTERS_NARROW, is_signed, i);
+    }
+}
+
+/* A strip at a time, so that it stays in the first cache over all inputs. */
+void counters_add_tables(void *dst, enum counter_form form, const struct counters_table *src, uint32_t k,
+                         bool is_signed, size_t n)
+{
+    enum { TOGETHER = 16 };
+    const uint8_t *cells[TOGETHER];
+    for (size_t at = 0; at < n; at += COUNTERS_STRIP) {
+        size_t run = n - at < COUNTERS_STRIP ? n - at : COUNTERS_STRIP;
+        uint8_t *d = (uint8_t *)dst + at * counters_cell_size(form);
+        for (uint32_t i = 0; i < k; i++) {
+            cells[i % TOGETHER] = src[i].cells + at * counters_cell_size(src[i].form);
+            if (form != COUNTERS_NARROW)
+                add_run(d, form, cells[i % TOGETHER], src[i].form, is_signed, run);
+            else if (i + 1 == k || i % TOGETHER == TOGETHER - 1)
+                counters_ops.add_up((uint32_t *)(void *)d, cells, i % TOGETHER + 1, run);
+        }
     }
 }
 
@@ -113,6 +134,85 @@ bool counters_row_possible(const uint8_t *cells, enum counter_form form, bool is
     if (form == COUNTERS_REAL || !is_all)
         return true;
     return is_signed ? (mass->whole - sum) % 2 == 0 : sum == mass->whole;
+}
+
+/* One row's counters of a batch. Signs are arithmetic, so that no branch depends on them. */
+static void add_narrow(uint32_t *row, const uint32_t *place, const uint64_t *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t minus = 0 - (place[i] >> 31);
+        row[place[i] & ~COUNTERS_MINUS] += ((uint32_t)words[i] ^ minus) - minus;
+    }
+}
+static void add_wide(uint64_t *row, const uint32_t *place, const uint64_t *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t minus = 0 - (uint64_t)(place[i] >> 31);
+        row[place[i] & ~COUNTERS_MINUS] += ((words ? words[i] : 1) ^ minus) - minus;
+    }
+}
+static void add_real(double *row, const uint32_t *place, const uint64_t *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        row[place[i] & ~COUNTERS_MINUS] += bits_to_f64(words[i] ^ (uint64_t)(place[i] & COUNTERS_MINUS) << 32);
+}
+/* Weights of 1, two places with one load. */
+static void count_signs(uint32_t *row, const uint32_t *place, size_t n)
+{
+    size_t i = 0;
+    for (; i + 2 <= n; i += 2) {
+        uint64_t two = bits_load_u64(place + i);
+        row[(uint32_t)two & ~COUNTERS_MINUS] += 1 | (0 - ((uint32_t)two >> 31));
+        row[two >> 32 & ~COUNTERS_MINUS] += 1 | (0 - (uint32_t)(two >> 63));
+    }
+    if (i < n)
+        row[place[i] & ~COUNTERS_MINUS] += 1 | (0 - (place[i] >> 31));
+}
+static void count_plain(uint32_t *row, const uint32_t *place, size_t n)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (size_t j = 0; j < 8; j += 2) {
+            uint64_t two = bits_load_u64(place + i + j);
+            row[(uint32_t)two]++;
+            row[two >> 32]++;
+        }
+    for (; i < n; i++)
+        row[place[i]]++;
+}
+
+void counters_add_items(void *cells, enum counter_form form, bool is_signed, uint32_t depth, uint32_t width,
+                        const uint64_t *hashes, const uint64_t *words, size_t n)
+{
+    uint32_t place[COUNTERS_BATCH];
+    for (uint32_t r = 0; r < depth; r++) {
+        void *row = (uint8_t *)cells + (size_t)r * width * counters_cell_size(form);
+        counters_ops.places(place, hashes, n, counters_odd[r], width, is_signed);
+        if (form == COUNTERS_REAL)
+            add_real(row, place, words, n);
+        else if (form == COUNTERS_WIDE)
+            add_wide(row, place, words, n);
+        else if (words)
+            add_narrow(row, place, words, n);
+        else if (is_signed)
+            count_signs(row, place, n);
+        else
+            count_plain(row, place, n);
+    }
+}
+
+void counters_read_items(const void *cells, enum counter_form form, bool is_signed, uint32_t depth, uint32_t width,
+                         const uint64_t *hashes, size_t n, double *ret)
+{
+    uint32_t places[COUNTERS_DEPTH_MAX * COUNTERS_BATCH];
+    if (form != COUNTERS_NARROW) {
+        for (size_t i = 0; i < n; i++)
+            ret[i] = counters_read_item(cells, form, is_signed, depth, width, hashes[i]);
+        return;
+    }
+    for (uint32_t r = 0; r < depth; r++)
+        counters_ops.places(places + (size_t)r * COUNTERS_BATCH, hashes, n, counters_odd[r], width, is_signed);
+    (is_signed ? counters_ops.median : counters_ops.least)(ret, cells, places, COUNTERS_BATCH, n, depth, width);
 }
 
 double counters_median(double *v, uint32_t n)

@@ -21,17 +21,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "kernels/bits.h"
+#include "kernels/hash8.h"
+#include "kernels/ops.h"
 #include "kernels/sketch.h"
 
 enum {
     COUNTERS_DEPTH_MAX = 16,
     COUNTERS_WIDTH_MIN = 8,
     COUNTERS_CELLS_MAX = 1 << 22, /* of a whole state */
-    COUNTERS_STRIP = 2048         /* counters added from each input before the next strip: stays in L1 */
+    COUNTERS_STRIP = 2048,        /* counters added from each input before the next strip: stays in L1 */
+    COUNTERS_BATCH = 64           /* items whose places are computed together */
 };
 #define COUNTERS_MASS_END (UINT64_C(1) << 62)
 #define COUNTERS_REAL_END 0x1p500          /* of a real mass: squares stay finite */
@@ -50,7 +50,7 @@ extern const uint64_t counters_odd[COUNTERS_DEPTH_MAX];
 
 static inline uint64_t counters_hash(uint64_t item, uint64_t seed)
 {
-    return XXH3_64bits_withSeed(&item, sizeof item, seed);
+    return hash8(item, hash8_flip(seed));
 }
 static inline uint64_t counters_spread(uint64_t hash, uint32_t row)
 {
@@ -63,6 +63,13 @@ static inline uint32_t counters_index(uint64_t spread, uint32_t width)
 static inline bool counters_is_minus(uint64_t spread)
 {
     return spread >> 31 & 1;
+}
+
+/* Both in one: the counter in the low bits, the sign in the uppermost. */
+#define COUNTERS_MINUS UINT32_C(0x80000000)
+static inline uint32_t counters_place(uint64_t spread, uint32_t width)
+{
+    return counters_index(spread, width) | ((uint32_t)spread & COUNTERS_MINUS);
 }
 
 static inline uint64_t counters_word(double weight, bool is_real)
@@ -83,32 +90,10 @@ static inline size_t counters_cell_size(enum counter_form form)
     return form == COUNTERS_NARROW ? 4 : 8;
 }
 
-/* cells[at] += word, or -= word. cells is aligned memory of the caller. */
-static inline void counters_add(void *cells, enum counter_form form, size_t at, bool minus, uint64_t word)
-{
-    if (form == COUNTERS_REAL) {
-        double w = bits_to_f64(word);
-        ((double *)cells)[at] += minus ? -w : w;
-        return;
-    }
-    word = minus ? 0 - word : word;
-    if (form == COUNTERS_NARROW)
-        ((uint32_t *)cells)[at] += (uint32_t)word;
-    else
-        ((uint64_t *)cells)[at] += word;
-}
-
-/* One item into the `depth` rows of `width` counters of a sketch: with signs where is_signed. */
-static inline __attribute__((always_inline)) void counters_add_item(void *cells, enum counter_form form, bool is_signed,
-                                                                    uint32_t depth, uint32_t width, uint64_t hash,
-                                                                    uint64_t word)
-{
-    for (uint32_t r = 0; r < depth; r++) {
-        uint64_t spread = counters_spread(hash, r);
-        counters_add(cells, form, (size_t)r * width + counters_index(spread, width),
-                     is_signed && counters_is_minus(spread), word);
-    }
-}
+/* Items, at most COUNTERS_BATCH, by their hashes into the `depth` rows of `width` counters of a sketch: with signs
+ * where is_signed. words NULL: a weight of 1 each, and the form is not real. */
+void counters_add_items(void *cells, enum counter_form form, bool is_signed, uint32_t depth, uint32_t width,
+                        const uint64_t *hashes, const uint64_t *words, size_t n);
 
 /* Counter `at` of a state's bytes (any alignment) as an integer; the form is not real. */
 static inline int64_t counters_whole(const uint8_t *cells, enum counter_form form, bool is_signed, size_t at)
@@ -136,9 +121,14 @@ bool counters_mass_possible(const struct mass *mass); /* of a state that may be 
 void counters_mass_store(uint8_t *p, const struct mass *mass);
 struct mass counters_mass_load(const uint8_t *p, bool is_real);
 
-/* dst[i] += src[i], i < n: src is bytes of a state of a form that is not above dst's. */
-void counters_add_run(void *dst, enum counter_form form, const uint8_t *src, enum counter_form src_form, bool is_signed,
-                      size_t n);
+/* One state's counters: bytes of any alignment. */
+struct counters_table {
+    const uint8_t *cells;
+    enum counter_form form;
+};
+/* dst[i] += src[0][i] + ... + src[k - 1][i], i < n, in this order: no form of src is above dst's. */
+void counters_add_tables(void *dst, enum counter_form form, const struct counters_table *src, uint32_t k,
+                         bool is_signed, size_t n);
 
 /* Can n counters that each item enters once hold these weights? Unsigned: they sum to the mass; signed: their absolute
  * sum is at most the mass and of its parity, unless !is_all (only some items enter); real: none passes twice the
@@ -149,6 +139,10 @@ bool counters_row_possible(const uint8_t *cells, enum counter_form form, bool is
 /* One item's weight by the `depth` rows of a sketch: the least without signs, else the median. */
 double counters_read_item(const uint8_t *cells, enum counter_form form, bool is_signed, uint32_t depth, uint32_t width,
                           uint64_t hash);
+
+/* The same of many at once, at most COUNTERS_BATCH; cells is aligned memory of the caller. */
+void counters_read_items(const void *cells, enum counter_form form, bool is_signed, uint32_t depth, uint32_t width,
+                         const uint64_t *hashes, size_t n, double *ret);
 
 /* Root of the median row's sum of squares, of a sketch with signs: each row's is the second moment on average (Alon,
  * Matias, Szegedy: The Space Complexity of Approximating the Frequency Moments, 1996; Thorup, Zhang: Tabulation Based

@@ -39,6 +39,8 @@ static const struct hll_ops hll_scalar = {.coupons = hll_coupons_scalar,
                                           .sparse = hll_sparse_scalar};
 struct hll_ops hll_ops;
 
+struct counters_ops counters_ops;
+
 static enum cpu_level most = CPU_SCALAR, used = CPU_SCALAR;
 
 #if defined(__x86_64__)
@@ -78,12 +80,14 @@ static void put_variants(enum cpu_level level)
         frame_ops_avx2(&frame_ops);
         ddsketch_ops_avx2(&ddsketch_ops);
         hll_ops_avx2(&hll_ops);
+        counters_ops_avx2(&counters_ops);
     }
     if (level >= CPU_AVX512) {
         order_ops_avx512(&order_ops);
         frame_ops_avx512(&frame_ops);
         ddsketch_ops_avx512(&ddsketch_ops);
         hll_ops_avx512(&hll_ops);
+        counters_ops_avx512(&counters_ops);
     }
 }
 
@@ -122,6 +126,7 @@ enum cpu_level cpu_force(enum cpu_level level)
     frame_ops = frame_scalar;
     ddsketch_ops = ddsketch_scalar;
     hll_ops = hll_scalar;
+    counters_ops = counters_scalar;
     put_variants(used);
     return used;
 }

@@ -1,37 +1,20 @@
 #include "kernels/frequency.h"
 
 #include "kernels/carve.h"
+#include "kernels/counted.h"
 #include "kernels/fixed.h"
+#include "kernels/offers.h"
 #include "kernels/recent.h"
 #include "kernels/tally.h"
-#include "kernels/top.h"
 
-enum {
-    HEAD_SIZE = 32,
-    LIST = 1,
-    REAL_LIST = 2,
-    TABLE_FIRST = 3 /* + counter form - 1 */,
-    REAL_TABLE = 5,
-    CANDIDATES = 2,
-    BLOCK = 256
-};
-
-/* One state's head. */
-struct view {
-    bool is_table, is_real;
-    enum counter_form form; /* of a table's counters */
-    uint64_t seed, n;
-    struct mass mass;
-    const uint8_t *body;
-    size_t body_size;
-};
+enum { HEAD_SIZE = 32, CANDIDATES = 2 };
 
 /* States and items put together in scratch: exact while there are few. */
 struct sum {
     const struct sketch_params *params;
-    bool is_signed, is_table;
-    uint64_t seed, n;
-    struct mass mass;
+    struct counted_shape shape;
+    struct counted_total total;
+    bool is_table;
     enum counter_form form;
     struct tally tally;
     void *cells; /* of a table; read through bytes as a state's are */
@@ -80,35 +63,25 @@ size_t frequency_scratch_bound(const struct sketch_params *params, uint64_t n, u
     size_t table = n > listed ? carve_size(cells_of(params) * 8) : 0;
     uint64_t heap = params->heap, near = n > listed ? CANDIDATES * heap : 0;
     return tally_room(listed) + table + 2 * carve_size(heap * 8) + 2 * carve_size(near * 8) + tally_room(near) +
-           recent_room() + carve_size(k * sizeof(uint32_t));
-}
-
-static struct view view_of(const struct state_ref *s)
-{
-    uint8_t form = s->bytes[0];
-    bool is_real = form == REAL_LIST || form == REAL_TABLE;
-    return (struct view){.is_table = form >= TABLE_FIRST,
-                         .is_real = is_real,
-                         .form = (enum counter_form)(form - TABLE_FIRST + 1),
-                         .seed = bits_load_u64(s->bytes + 8),
-                         .n = bits_load_u64(s->bytes + 16),
-                         .mass = counters_mass_load(s->bytes + 24, is_real),
-                         .body = s->bytes + HEAD_SIZE,
-                         .body_size = s->size - HEAD_SIZE};
-}
-
-static bool has_shape(const uint8_t *bytes, const struct sketch_params *params)
-{
-    return bytes[1] == params->depth && bits_load_u16(bytes + 2) == params->heap &&
-           bits_load_u32(bytes + 4) == params->width;
+           recent_room() + carve_size(k * sizeof(uint32_t)) + carve_size(k * sizeof(struct counters_table));
 }
 
 /* --- putting together --- */
 
-static inline __attribute__((always_inline)) void table_add(const struct sum *s, enum counter_form form, uint64_t hash,
-                                                            uint64_t word)
+static struct sum sum_new(bool is_signed, const struct sketch_params *params, void *scratch)
 {
-    counters_add_item(s->cells, form, s->is_signed, s->params->depth, s->params->width, hash, word);
+    return (struct sum){.params = params, .shape = counted_shape(params, is_signed), .rest = scratch};
+}
+
+static void sum_begin(struct sum *s)
+{
+    s->form = counters_form(&s->total.mass, s->shape.is_signed);
+    s->tally = tally_new(&s->rest, list_most(s->params, s->total.n), s->form == COUNTERS_REAL);
+}
+
+static void table_add(const struct sum *s, const uint64_t *hashes, const uint64_t *words, size_t n)
+{
+    counters_add_items(s->cells, s->form, s->shape.is_signed, s->params->depth, s->params->width, hashes, words, n);
 }
 
 static void table_begin(struct sum *s)
@@ -122,167 +95,99 @@ static void table_begin(struct sum *s)
 /* The exact list becomes counters. */
 static void spill(struct sum *s)
 {
+    uint64_t hashes[COUNTERS_BATCH];
     table_begin(s);
-    for (uint32_t i = 0; i < s->tally.n; i++)
-        table_add(s, s->form, counters_hash(s->tally.items[i], s->seed), s->tally.words[i]);
-}
-
-static void sum_add(struct sum *s, uint64_t item, uint64_t word)
-{
-    uint64_t hash = counters_hash(item, s->seed);
-    if (!s->is_table && tally_add(&s->tally, hash, item, word) != TALLY_NONE)
-        return;
-    if (!s->is_table)
-        spill(s);
-    table_add(s, s->form, hash, word);
-}
-
-static double sum_read(const struct sum *s, uint64_t item)
-{
-    uint64_t hash = counters_hash(item, s->seed);
-    bool is_real = s->form == COUNTERS_REAL;
-    if (!s->is_table) {
-        uint32_t at = tally_find(&s->tally, hash, item);
-        return at == TALLY_NONE ? 0 : counters_of_word(s->tally.words[at], is_real);
-    }
-    return counters_read_item(s->cells, s->form, s->is_signed, s->params->depth, s->params->width, hash);
-}
-
-static void sum_begin(struct sum *s, uint64_t n)
-{
-    s->form = counters_form(&s->mass, s->is_signed);
-    s->tally = tally_new(&s->rest, list_most(s->params, n), s->form == COUNTERS_REAL);
-}
-
-/* Items into the table by blocks, row by row: a row's constants stay in registers. */
-static inline __attribute__((always_inline)) void table_batch(const struct sum *s, enum counter_form form,
-                                                              bool is_signed, const double *values,
-                                                              const struct sketch_items *items, uint32_t from,
-                                                              uint32_t n)
-{
-    const double *weights = items ? items->weights : NULL;
-    uint32_t width = s->params->width;
-    uint64_t hash[BLOCK], word[BLOCK];
-    for (uint32_t run; from < n; from += run) {
-        run = n - from < BLOCK ? n - from : BLOCK;
-        for (uint32_t i = 0; i < run; i++) {
-            hash[i] = counters_hash(frequency_item(values, items, from + i), s->seed);
-            word[i] = counters_word(weights ? weights[from + i] : 1, form == COUNTERS_REAL);
-        }
-        for (uint32_t r = 0; r < s->params->depth; r++)
-            for (uint32_t i = 0; i < run; i++) {
-                uint64_t spread = counters_spread(hash[i], r);
-                counters_add(s->cells, form, (size_t)r * width + counters_index(spread, width),
-                             is_signed && counters_is_minus(spread), word[i]);
-            }
+    for (uint32_t i = 0, run; i < s->tally.n; i += run) {
+        run = s->tally.n - i < COUNTERS_BATCH ? s->tally.n - i : COUNTERS_BATCH;
+        counters_ops.hashes(hashes, s->tally.items + i, run, s->total.seed);
+        table_add(s, hashes, s->tally.words + i, run);
     }
 }
 
-/* A batch's counters: the list while it may be one, then straight to the table. */
-static void sum_batch(struct sum *s, const double *values, const struct sketch_items *items, uint32_t n)
+/* Items, at most COUNTERS_BATCH: to the list while it may be one, else to the table. words NULL: a weight of 1 each. */
+static void sum_add(struct sum *s, const uint64_t *items, const uint64_t *words, uint32_t n)
 {
-    const double *weights = items ? items->weights : NULL;
+    uint64_t hashes[COUNTERS_BATCH];
+    const uint64_t one = counters_word(1, s->form == COUNTERS_REAL);
     uint32_t i = 0;
+    counters_ops.hashes(hashes, items, n, s->total.seed);
     for (; i < n && !s->is_table; i++)
-        sum_add(s, frequency_item(values, items, i), counters_word(weights ? weights[i] : 1, s->form == COUNTERS_REAL));
-    if (i == n)
-        return;
-    if (s->form == COUNTERS_REAL)
-        table_batch(s, COUNTERS_REAL, true, values, items, i, n);
-    else if (s->form == COUNTERS_WIDE)
-        table_batch(s, COUNTERS_WIDE, s->is_signed, values, items, i, n);
-    else if (s->is_signed)
-        table_batch(s, COUNTERS_NARROW, true, values, items, i, n);
-    else
-        table_batch(s, COUNTERS_NARROW, false, values, items, i, n);
-}
-
-/* Heads agree, and n and mass of the whole. */
-static int sum_heads(struct sum *s, const struct state_ref *src, uint32_t k)
-{
-    for (uint32_t i = 0; i < k; i++) {
-        struct view v = view_of(&src[i]);
-        if (!has_shape(src[i].bytes, s->params) || v.seed != bits_load_u64(src[0].bytes + 8))
-            return SKETCH_MISMATCH;
-        s->n += v.n;
-        if (s->n >= COUNTERS_N_END || counters_mass_add(&s->mass, &v.mass, s->is_signed) != SKETCH_OK)
-            return SKETCH_BAD_DATA;
-        s->seed = v.seed;
-    }
-    return SKETCH_OK;
-}
-
-/* All tables into one, a strip of counters at a time, so that a strip stays in the first cache over all inputs. */
-static void add_tables(struct sum *s, const struct state_ref *src, const uint32_t *order, uint32_t k)
-{
-    size_t cells = cells_of(s->params), size = counters_cell_size(s->form);
-    for (size_t at = 0; at < cells; at += COUNTERS_STRIP) {
-        size_t run = cells - at < COUNTERS_STRIP ? cells - at : COUNTERS_STRIP;
-        for (uint32_t i = 0; i < k; i++) {
-            struct view v = view_of(fixed_at(src, order, i));
-            if (v.is_table)
-                counters_add_run((uint8_t *)s->cells + at * size, s->form, v.body + at * counters_cell_size(v.form),
-                                 v.form, s->is_signed, run);
+        if (tally_add(&s->tally, hashes[i], items[i], words ? words[i] : one) == TALLY_NONE) {
+            spill(s);
+            break;
         }
+    if (i < n)
+        table_add(s, hashes + i, words ? words + i : NULL, n - i);
+}
+
+/* A batch of samples, a run of it at a time. */
+struct batch {
+    const double *values, *weights;
+    const struct sketch_items *items;
+    uint32_t n, at, run;
+    uint64_t room[COUNTERS_BATCH];
+};
+
+static struct batch batch_new(const double *values, const struct sketch_items *items, uint32_t n)
+{
+    return (struct batch){.values = values, .weights = items ? items->weights : NULL, .items = items, .n = n};
+}
+
+/* The items of the next run, or NULL at the end. */
+static const uint64_t *batch_next(struct batch *b)
+{
+    b->at += b->run;
+    b->run = b->n - b->at < COUNTERS_BATCH ? b->n - b->at : COUNTERS_BATCH;
+    if (b->run == 0)
+        return NULL;
+    if (b->items)
+        return b->items->keys + b->at;
+    for (uint32_t i = 0; i < b->run; i++)
+        b->room[i] = bits_item(b->values[b->at + i]);
+    return b->room;
+}
+
+static void sum_batch(struct sum *s, struct batch b)
+{
+    const uint64_t *items;
+    uint64_t words[COUNTERS_BATCH];
+    while ((items = batch_next(&b))) {
+        for (uint32_t i = 0; b.weights && i < b.run; i++)
+            words[i] = counters_word(b.weights[b.at + i], s->form == COUNTERS_REAL);
+        sum_add(s, items, b.weights ? words : NULL, b.run);
     }
 }
 
-/* k >= 1 states as one sum. */
+/* k >= 1 states as one sum: tables first, then lists. */
 static int sum_states(struct sum *s, const struct state_ref *src, uint32_t k)
 {
-    int rc = sum_heads(s, src, k);
+    uint32_t *index = carve(&s->rest, k * sizeof *index);
+    const uint32_t *order;
+    int rc = counted_heads(&s->total, src, k, &s->shape);
+    if (rc == SKETCH_OK)
+        rc = counted_order(&s->total, src, k, &s->shape, index, &order);
     if (rc != SKETCH_OK)
         return rc;
-    uint32_t *index = carve(&s->rest, k * sizeof *index);
-    const uint32_t *order = NULL;
-    sum_begin(s, s->n);
-    if (s->form == COUNTERS_REAL) { /* the sums of doubles depend on their order */
-        rc = fixed_order(src, k, 0, FIXED_BY_END, index, &order);
-        if (rc != SKETCH_OK)
-            return rc;
-        s->mass.real = 0;
-        for (uint32_t i = 0; i < k; i++)
-            s->mass.real += view_of(fixed_at(src, order, i)).mass.real;
-    }
-    bool any_table = false;
-    for (uint32_t i = 0; i < k; i++)
-        any_table |= view_of(&src[i]).is_table;
-    if (any_table) {
+    sum_begin(s);
+    struct counters_table *tables = carve(&s->rest, k * sizeof *tables);
+    uint32_t tables_n = counted_tables(tables, src, order, k, &s->shape);
+    if (tables_n > 0) {
         table_begin(s);
-        add_tables(s, src, order, k);
+        counters_add_tables(s->cells, s->form, tables, tables_n, s->shape.is_signed, cells_of(s->params));
     }
     for (uint32_t i = 0; i < k; i++) {
-        struct view v = view_of(fixed_at(src, order, i));
+        struct counted_view v = counted_view(fixed_at(src, order, i), &s->shape);
         if (v.is_table)
             continue;
-        struct tally_list l = tally_open(v.body, v.body_size, s->is_signed, v.is_real);
-        uint64_t item, word;
-        while (tally_next(&l, &item, &word)) {
-            if (s->form == COUNTERS_REAL && !v.is_real)
-                word = bits_of_f64((double)(int64_t)word);
-            sum_add(s, item, word);
-        }
+        struct tally_list l = tally_open(v.body, v.body_size, s->shape.is_signed, v.is_real);
+        uint64_t items[COUNTERS_BATCH], words[COUNTERS_BATCH];
+        for (uint32_t n; (n = tally_next_many(&l, COUNTERS_BATCH, s->form == COUNTERS_REAL, items, words)) > 0;)
+            sum_add(s, items, words, n);
     }
     return SKETCH_OK;
 }
 
 /* --- the heaviest --- */
-
-/* Offers what the states know by name: lists' items, tables' heaps. */
-static void offer_states(const struct sum *s, struct top *t, const struct state_ref *src, uint32_t k)
-{
-    for (uint32_t i = 0; i < k; i++) {
-        struct view v = view_of(&src[i]);
-        const uint8_t *named = v.body + 4;
-        uint32_t n = v.is_table ? s->params->heap : bits_load_u32(v.body);
-        if (v.is_table)
-            named = v.body + cells_of(s->params) * counters_cell_size(v.form);
-        for (uint32_t j = 0; j < n; j++) {
-            uint64_t item = bits_load_u64(named + 8 * (size_t)j);
-            top_offer(t, item, sum_read(s, item));
-        }
-    }
-}
 
 static struct top heap_new(struct sum *s, uint32_t most)
 {
@@ -292,30 +197,71 @@ static struct top heap_new(struct sum *s, uint32_t most)
     return t;
 }
 
+static struct offers offers_to(struct top *t, const struct sum *s)
+{
+    return (struct offers){.top = t,
+                           .cells = s->cells,
+                           .form = s->form,
+                           .is_signed = s->shape.is_signed,
+                           .depth = s->params->depth,
+                           .width = s->params->width};
+}
+
+/* Offers what the states know by name: lists' items, tables' heaps. The sum is a table. */
+static void offer_states(const struct sum *s, struct top *t, const struct state_ref *src, uint32_t k)
+{
+    struct offers o = offers_to(t, s);
+    for (uint32_t i = 0; i < k; i++) {
+        struct counted_view v = counted_view(&src[i], &s->shape);
+        const uint8_t *named = v.body + 4;
+        uint32_t n = v.is_table ? s->params->heap : bits_load_u32(v.body);
+        if (v.is_table)
+            named = v.body + cells_of(s->params) * counters_cell_size(v.form);
+        for (uint32_t j = 0; j < n; j++) {
+            uint64_t item = bits_load_u64(named + 8 * (size_t)j);
+            offers_add(&o, item, counters_hash(item, s->total.seed));
+        }
+    }
+    offers_flush(&o);
+}
+
+/* The items of a batch that are not repeats of a moment ago. */
+static void offer_batch(struct sum *s, struct top *t, struct batch b)
+{
+    struct offers o = offers_to(t, s);
+    struct recent recent = recent_new(&s->rest);
+    uint64_t hashes[COUNTERS_BATCH];
+    const uint64_t *items;
+    recent_clear(&recent);
+    while ((items = batch_next(&b))) {
+        counters_ops.hashes(hashes, items, b.run, s->total.seed);
+        for (uint32_t i = 0; i < b.run; i++)
+            if (!recent_saw(&recent, hashes[i], items[i]))
+                offers_add(&o, items[i], hashes[i]);
+    }
+    offers_flush(&o);
+}
+
 /* The heaviest of a batch: twice as many as are kept by the counters' estimates, of these the heaviest by an exact
  * count, so that noise between near equals loses none. */
-static void offer_batch(struct sum *s, struct top *heap, const double *values, const struct sketch_items *items,
-                        uint32_t n)
+static void heap_batch(struct sum *s, struct top *heap, struct batch b)
 {
-    const double *weights = items ? items->weights : NULL;
     bool is_real = s->form == COUNTERS_REAL;
+    uint64_t hashes[COUNTERS_BATCH];
+    const uint64_t *items;
     struct top near = heap_new(s, CANDIDATES * heap->most);
-    struct recent recent = recent_new(&s->rest);
-    recent_clear(&recent);
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t item = frequency_item(values, items, i);
-        if (!recent_saw(&recent, counters_hash(item, s->seed), item))
-            top_offer(&near, item, sum_read(s, item));
-    }
+    offer_batch(s, &near, b);
     struct tally exact = tally_new(&s->rest, near.n, is_real);
     for (uint32_t i = 0; i < near.n; i++)
-        tally_add(&exact, counters_hash(near.items[i], s->seed), near.items[i], 0);
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t item = frequency_item(values, items, i);
-        uint32_t at = tally_find(&exact, counters_hash(item, s->seed), item);
-        if (at != TALLY_NONE)
-            exact.words[at] =
-                counters_word_add(exact.words[at], counters_word(weights ? weights[i] : 1, is_real), is_real);
+        tally_add(&exact, counters_hash(near.items[i], s->total.seed), near.items[i], 0);
+    while ((items = batch_next(&b))) {
+        counters_ops.hashes(hashes, items, b.run, s->total.seed);
+        for (uint32_t i = 0; i < b.run; i++) {
+            uint32_t at = tally_find(&exact, hashes[i], items[i]);
+            if (at != TALLY_NONE)
+                exact.words[at] = counters_word_add(
+                    exact.words[at], counters_word(b.weights ? b.weights[b.at + i] : 1, is_real), is_real);
+        }
     }
     for (uint32_t i = 0; i < exact.n; i++)
         top_offer(heap, exact.items[i], counters_of_word(exact.words[i], is_real));
@@ -325,49 +271,49 @@ static void offer_batch(struct sum *s, struct top *heap, const double *values, c
 
 static int sum_write(struct sum *s, uint8_t *dst, size_t cap, size_t *ret_size, struct top *heap)
 {
-    size_t table = cells_of(s->params) * counters_cell_size(s->form);
-    if (cap < HEAD_SIZE + (s->is_table ? table + (size_t)heap->n * 8 : tally_list_bound(s->tally.n)))
+    size_t table = cells_of(s->params) * counters_cell_size(s->form), heap_size = (size_t)heap->n * 8;
+    if (cap < HEAD_SIZE + (s->is_table ? table + heap_size : tally_list_bound(s->tally.n)))
         return SKETCH_NO_ROOM;
-    dst[0] = s->is_table ? (uint8_t)(TABLE_FIRST + (uint8_t)s->form - 1) : s->form == COUNTERS_REAL ? REAL_LIST : LIST;
-    dst[1] = (uint8_t)s->params->depth;
-    bits_store_u16(dst + 2, (uint16_t)s->params->heap);
-    bits_store_u32(dst + 4, s->params->width);
-    bits_store_u64(dst + 8, s->seed);
-    bits_store_u64(dst + 16, s->n);
-    counters_mass_store(dst + 24, &s->mass);
-    uint8_t *p = dst + HEAD_SIZE;
-    if (!s->is_table) {
-        *ret_size = (size_t)(tally_write(&s->tally, s->is_signed, s->seed, p, s->rest) - dst);
-        return SKETCH_OK;
+    uint8_t form = s->is_table                ? (uint8_t)(COUNTED_NARROW + (uint8_t)s->form - COUNTERS_NARROW)
+                   : s->form == COUNTERS_REAL ? COUNTED_REAL_LIST
+                                              : COUNTED_LIST;
+    uint8_t *p = counted_store(dst, form, &s->shape, &s->total);
+    if (s->is_table) {
+        memcpy(p, s->cells, table);
+        top_sort_items(heap);
+        memcpy(p + table, heap->items, heap_size);
+        p += table + heap_size;
+    } else {
+        p = tally_write(&s->tally, s->shape.is_signed, s->total.seed, p, s->rest);
     }
-    memcpy(p, s->cells, table);
-    top_sort_items(heap);
-    memcpy(p + table, heap->items, (size_t)heap->n * 8);
-    *ret_size = HEAD_SIZE + table + (size_t)heap->n * 8;
+    *ret_size = (size_t)(p - dst);
     return SKETCH_OK;
 }
 
 int frequency_build(bool is_signed, uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
                     const double *values, const struct sketch_items *items, uint32_t n, uint64_t seed, void *scratch)
 {
-    struct sum s = {.params = params, .is_signed = is_signed, .seed = seed, .n = n, .rest = scratch};
+    struct sum s = sum_new(is_signed, params, scratch);
+    struct batch b = batch_new(values, items, n);
     if (n == 0)
         return SKETCH_BAD_DATA;
-    int rc = counters_weigh(items ? items->weights : NULL, n, is_signed, &s.mass);
+    int rc = counters_weigh(b.weights, n, is_signed, &s.total.mass);
     if (rc != SKETCH_OK)
         return rc;
-    sum_begin(&s, n);
+    s.total.n = n;
+    s.total.seed = seed;
+    sum_begin(&s);
     struct top heap = heap_new(&s, params->heap);
-    sum_batch(&s, values, items, n);
+    sum_batch(&s, b);
     if (s.is_table && params->heap > 0)
-        offer_batch(&s, &heap, values, items, n);
+        heap_batch(&s, &heap, b);
     return sum_write(&s, dst, cap, ret_size, &heap);
 }
 
 int frequency_merge(bool is_signed, uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
                     const struct state_ref *src, uint32_t k, void *scratch)
 {
-    struct sum s = {.params = params, .is_signed = is_signed, .rest = scratch};
+    struct sum s = sum_new(is_signed, params, scratch);
     if (k == 0)
         return SKETCH_BAD_DATA;
     int rc = sum_states(&s, src, k);
@@ -381,40 +327,17 @@ int frequency_merge(bool is_signed, uint8_t *dst, size_t cap, size_t *ret_size, 
 
 /* --- readouts --- */
 
-/* One item's weight: of each row the counter over all states, before one row is chosen; lists know it exactly. */
-static int read_point(const struct sum *s, const struct state_ref *src, uint32_t k, uint64_t item, double *ret)
+static double read_point(const struct sum *s, const struct state_ref *src, uint32_t k, uint64_t item)
 {
-    uint32_t depth = s->params->depth, width = s->params->width;
-    uint64_t hash = counters_hash(item, s->seed);
-    int64_t whole[COUNTERS_DEPTH_MAX] = {0}; /* below the masses' sum, which sum_heads has seen to be below 2^62 */
-    double real[COUNTERS_DEPTH_MAX] = {0}, rows[COUNTERS_DEPTH_MAX], listed_real = 0, least = INFINITY;
-    int64_t listed = 0;
-    bool is_real = s->mass.is_real;
-    for (uint32_t i = 0; i < k; i++) {
-        struct view v = view_of(&src[i]);
-        if (!v.is_table) {
-            uint64_t word = tally_lookup(tally_open(v.body, v.body_size, s->is_signed, v.is_real), item);
-            if (is_real)
-                listed_real += counters_of_word(word, v.is_real);
-            else
-                listed += (int64_t)word;
-            continue;
-        }
-        for (uint32_t r = 0; r < depth; r++) {
-            size_t at = (size_t)r * width + counters_index(counters_spread(hash, r), width);
-            if (is_real)
-                real[r] += counters_value(v.body, v.form, s->is_signed, at);
-            else
-                whole[r] += counters_whole(v.body, v.form, s->is_signed, at);
-        }
+    struct counted_place place[COUNTERS_DEPTH_MAX];
+    uint64_t hash = counters_hash(item, s->total.seed);
+    uint32_t width = s->params->width;
+    for (uint32_t r = 0; r < s->params->depth; r++) {
+        uint64_t spread = counters_spread(hash, r);
+        bool minus = s->shape.is_signed && counters_is_minus(spread);
+        place[r] = (struct counted_place){(size_t)r * width + counters_index(spread, width), minus};
     }
-    for (uint32_t r = 0; r < depth; r++) {
-        double row = is_real ? real[r] : (double)whole[r];
-        rows[r] = s->is_signed && counters_is_minus(counters_spread(hash, r)) ? -row : row;
-        least = rows[r] < least ? rows[r] : least;
-    }
-    *ret = (s->is_signed ? counters_median(rows, depth) : least) + (is_real ? listed_real : (double)listed);
-    return SKETCH_OK;
+    return counted_point(&s->total, src, k, &s->shape, item, place, s->params->depth);
 }
 
 /* Exact from a list. */
@@ -433,32 +356,35 @@ static double read_norm(const struct sum *s)
 int frequency_estimate(bool is_signed, const struct state_ref *src, uint32_t k, const struct sketch_params *params,
                        enum statistic statistic, const struct sketch_args *args, void *scratch, double *ret)
 {
-    struct sum s = {.params = params, .is_signed = is_signed, .rest = scratch};
-    bool is_norm = statistic == STATISTIC_L2 && is_signed;
-    if (!is_norm && statistic != STATISTIC_COUNT && statistic != STATISTIC_POINT_COUNT &&
-        (statistic != STATISTIC_L1 || is_signed))
+    struct sum s = sum_new(is_signed, params, scratch);
+    bool is_norm = statistic == STATISTIC_L2 && is_signed, is_point = statistic == STATISTIC_POINT_COUNT;
+    if (!is_norm && statistic != STATISTIC_COUNT && (!is_point || !args) && (statistic != STATISTIC_L1 || is_signed))
         return SKETCH_BAD_DATA;
     if (k == 0)
         return SKETCH_NONE;
-    int rc = is_norm ? sum_states(&s, src, k) : sum_heads(&s, src, k);
+    int rc = is_norm ? sum_states(&s, src, k) : counted_heads(&s.total, src, k, &s.shape);
     if (rc != SKETCH_OK)
         return rc;
-    if (statistic == STATISTIC_POINT_COUNT)
-        return args ? read_point(&s, src, k, args->key, ret) : SKETCH_BAD_DATA;
-    *ret = statistic == STATISTIC_COUNT ? (double)s.n : is_norm ? read_norm(&s) : (double)s.mass.whole;
+    *ret = is_point                       ? read_point(&s, src, k, args->key)
+           : is_norm                      ? read_norm(&s)
+           : statistic == STATISTIC_COUNT ? (double)s.total.n
+                                          : (double)s.total.mass.whole;
     return SKETCH_OK;
 }
 
 int frequency_top(bool is_signed, const struct state_ref *src, uint32_t k, const struct sketch_params *params,
                   uint32_t most, uint64_t *ret_items, double *ret_estimates, uint32_t *ret_n, void *scratch)
 {
-    struct sum s = {.params = params, .is_signed = is_signed, .rest = scratch};
+    struct sum s = sum_new(is_signed, params, scratch);
     struct top t = {.items = ret_items, .estimates = ret_estimates, .most = most};
     if (k > 0) {
         int rc = sum_states(&s, src, k);
         if (rc != SKETCH_OK)
             return rc;
-        offer_states(&s, &t, src, k);
+        if (s.is_table)
+            offer_states(&s, &t, src, k);
+        for (uint32_t i = 0; !s.is_table && i < s.tally.n; i++)
+            top_offer(&t, s.tally.items[i], counters_of_word(s.tally.words[i], s.form == COUNTERS_REAL));
         top_sort(&t);
     }
     *ret_n = t.n;
@@ -467,62 +393,40 @@ int frequency_top(bool is_signed, const struct state_ref *src, uint32_t k, const
 
 /* --- validation --- */
 
-static const char *table_fault(const struct view *v, bool is_signed, const struct sketch_params *params)
+static const char *table_fault(const struct counted_view *v, const struct sum *s)
 {
-    size_t row_size = params->width * counters_cell_size(v->form), table = params->depth * row_size;
-    if (v->form != counters_form(&v->mass, is_signed))
-        return "counters are wider or narrower than their mass";
-    if (v->n <= cells_of(params) / 4)
-        return "a table stands where a list is due";
-    if (v->body_size != table + (size_t)params->heap * 8)
-        return "a table's size does not fit its shape";
-    for (uint32_t r = 0; r < params->depth; r++)
-        if (!counters_row_possible(v->body + r * row_size, v->form, is_signed, params->width, &v->mass, true))
-            return "a row of counters does not add up to the mass";
-    for (uint32_t i = 1; i < params->heap; i++)
+    const struct sketch_params *p = s->params;
+    size_t row_size = p->width * counters_cell_size(v->form), table = p->depth * row_size;
+    const char *fault = counted_table_fault(v, &s->shape, cells_of(p), (size_t)p->heap * 8, list_most(p, UINT64_MAX));
+    for (uint32_t r = 0; !fault && r < p->depth; r++)
+        if (!counters_row_possible(v->body + r * row_size, v->form, s->shape.is_signed, p->width, &v->total.mass, true))
+            fault = "a row of counters does not add up to the mass";
+    for (uint32_t i = 1; !fault && i < p->heap; i++)
         if (bits_load_u64(v->body + table + 8 * (size_t)(i - 1)) >= bits_load_u64(v->body + table + 8 * (size_t)i))
-            return "the heaviest items do not rise";
-    return NULL;
+            fault = "the heaviest items do not rise";
+    return fault;
 }
 
-static const char *list_fault(const struct view *v, bool is_signed, const struct sketch_params *params)
+static const char *list_fault(const struct counted_view *v, const struct sum *s)
 {
     struct mass listed;
-    const char *fault = tally_validate(v->body, v->body_size, is_signed, v->is_real, list_most(params, v->n), &listed);
-    if (fault)
-        return fault;
-    if (bits_load_u32(v->body) == 0)
-        return "a list holds no item";
-    uint64_t whole = v->mass.whole;
-    if (v->is_real  ? !(listed.real <= 2 * v->mass.real) /* rounding is far from that */
-        : is_signed ? listed.whole > whole || (whole - listed.whole) % 2 != 0
-                    : listed.whole != whole)
-        return "listed weights do not add up to the mass";
-    return NULL;
+    const char *fault = tally_validate(v->body, v->body_size, s->shape.is_signed, v->is_real,
+                                       list_most(s->params, v->total.n), &listed);
+    if (!fault && bits_load_u32(v->body) == 0)
+        fault = "a list holds no item";
+    return fault ? fault : counted_list_fault(v, &s->shape, &listed);
 }
 
 int frequency_validate(bool is_signed, const uint8_t *bytes, size_t n, const struct sketch_params *params,
                        const char **reason)
 {
-    const char *fault = NULL;
-    if (n < HEAD_SIZE + 4) {
-        fault = "a state of counters is cut short";
-    } else if (bytes[0] < LIST || bytes[0] > REAL_TABLE ||
-               (!is_signed && (bytes[0] == REAL_LIST || bytes[0] == REAL_TABLE))) {
-        fault = "the form of a state of counters is unknown";
-    } else if (!has_shape(bytes, params)) {
-        fault = "a state of counters was built with another depth, width or heap";
-    } else {
-        struct view v = view_of(&(struct state_ref){bytes, (uint32_t)n, 0});
-        if (v.n == 0 || v.n >= COUNTERS_N_END || !counters_mass_possible(&v.mass))
-            fault = "a sample count or mass is out of range";
-        else
-            fault = v.is_table ? table_fault(&v, is_signed, params) : list_fault(&v, is_signed, params);
+    struct sum s = sum_new(is_signed, params, NULL);
+    const char *fault = counted_head_fault(bytes, n, &s.shape, COUNTED_REAL);
+    if (!fault) {
+        struct counted_view v = counted_view(&(struct state_ref){bytes, (uint32_t)n, 0}, &s.shape);
+        fault = v.is_table ? table_fault(&v, &s) : list_fault(&v, &s);
     }
-    if (!fault)
-        return SKETCH_OK;
-    *reason = fault;
-    return SKETCH_CORRUPT;
+    return fault ? fixed_corrupt(reason, fault) : SKETCH_OK;
 }
 
 uint32_t frequency_flags(const uint8_t *bytes, size_t n)

@@ -7,7 +7,7 @@ enum { LANES = 8 };
 
 static inline __m512i hash(__m512i bits, __m512i flip)
 {
-    const __m512i multiplier = _mm512_set1_epi64((int64_t)HLL_MULTIPLIER);
+    const __m512i multiplier = _mm512_set1_epi64((int64_t)HASH8_MULTIPLIER);
     __m512i h = _mm512_xor_si512(_mm512_rol_epi64(bits, 32), flip);
     h = _mm512_ternarylogic_epi64(h, _mm512_rol_epi64(h, 49), _mm512_rol_epi64(h, 24), 0x96);
     h = _mm512_mullo_epi64(h, multiplier);
@@ -18,7 +18,7 @@ static inline __m512i hash(__m512i bits, __m512i flip)
 
 static void coupons(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed)
 {
-    const __m512i flip = _mm512_set1_epi64((int64_t)hll_hash_flip(seed));
+    const __m512i flip = _mm512_set1_epi64((int64_t)hash8_flip(seed));
     const __m512i bound = _mm512_set1_epi64((int64_t)(UINT64_C(1) << (p - 1)));
     for (size_t i = 0; i < n; i += LANES) {
         __mmask8 lanes = n - i >= LANES ? 0xff : (__mmask8)((1u << (n - i)) - 1);

@@ -103,7 +103,8 @@ size_t hydra_scratch_bound(const struct sketch_params *params, uint64_t n, uint3
 {
     uint32_t listed = list_most(params, n);
     size_t table = n > listed ? carve_size(cells_of(params) * 8) : 0;
-    return tally_room(listed) + 2 * carve_size((uint64_t)listed * 8) + table + carve_size(k * sizeof(uint32_t));
+    return tally_room(listed) + 2 * carve_size((uint64_t)listed * 8) + table + carve_size(k * sizeof(uint32_t)) +
+           carve_size(k * sizeof(struct counters_table));
 }
 
 static struct view view_of(const struct state_ref *s)
@@ -164,7 +165,8 @@ static void table_add(const struct sum *s, uint64_t group, uint64_t id, uint64_t
     uint64_t group_hash = counters_hash(group, s->seed);
     for (uint32_t i = 0; i < p->rows; i++) {
         uint8_t *sketch = (uint8_t *)s->cells + sketch_at(p, group_hash, i) * counters_cell_size(s->form);
-        counters_add_item(sketch, s->form, s->is_signed, p->depth, p->width, hash_at(id, i), word);
+        uint64_t hash = hash_at(id, i);
+        counters_add_items(sketch, s->form, s->is_signed, p->depth, p->width, &hash, &word, 1);
     }
 }
 
@@ -216,21 +218,6 @@ static int sum_heads(struct sum *s, const struct state_ref *src, uint32_t k)
     return SKETCH_OK;
 }
 
-static void add_tables(struct sum *s, const struct state_ref *src, const uint32_t *order, uint32_t k)
-{
-    size_t cells = cells_of(s->params), size = counters_cell_size(s->form);
-    table_begin(s);
-    for (size_t at = 0; at < cells; at += COUNTERS_STRIP) {
-        size_t run = cells - at < COUNTERS_STRIP ? cells - at : COUNTERS_STRIP;
-        for (uint32_t i = 0; i < k; i++) {
-            struct view v = view_of(fixed_at(src, order, i));
-            if (v.is_table)
-                counters_add_run((uint8_t *)s->cells + at * size, s->form, v.body + at * counters_cell_size(v.form),
-                                 v.form, s->is_signed, run);
-        }
-    }
-}
-
 static int sum_states(struct sum *s, const struct state_ref *src, uint32_t k)
 {
     int rc = sum_heads(s, src, k);
@@ -247,11 +234,17 @@ static int sum_states(struct sum *s, const struct state_ref *src, uint32_t k)
         for (uint32_t i = 0; i < k; i++)
             s->mass.real += view_of(fixed_at(src, order, i)).mass.real;
     }
-    bool any_table = false;
-    for (uint32_t i = 0; i < k; i++)
-        any_table |= view_of(&src[i]).is_table;
-    if (any_table)
-        add_tables(s, src, order, k);
+    struct counters_table *tables = carve(&s->rest, k * sizeof *tables);
+    uint32_t tables_n = 0;
+    for (uint32_t i = 0; i < k; i++) {
+        struct view v = view_of(fixed_at(src, order, i));
+        if (v.is_table)
+            tables[tables_n++] = (struct counters_table){v.body, v.form};
+    }
+    if (tables_n > 0) {
+        table_begin(s);
+        counters_add_tables(s->cells, s->form, tables, tables_n, s->is_signed, cells_of(s->params));
+    }
     for (uint32_t i = 0; i < k; i++) {
         struct view v = view_of(fixed_at(src, order, i));
         if (v.is_table)

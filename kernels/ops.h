@@ -108,6 +108,26 @@ uint8_t *ddsketch_window_entries_scalar(uint8_t *p, const uint8_t *samples, size
 void ddsketch_ops_avx2(struct ddsketch_ops *ops);
 void ddsketch_ops_avx512(struct ddsketch_ops *ops);
 
+/* Counters (kernels/counters.h), many items or tables at once. */
+struct counters_ops {
+    /* ret[i] = counters_hash(items[i], seed). */
+    void (*hashes)(uint64_t *ret, const uint64_t *items, size_t n, uint64_t seed);
+    /* ret[i] = counters_place(hashes[i] * odd, width), without the sign unless is_signed. */
+    void (*places)(uint32_t *ret, const uint64_t *hashes, size_t n, uint64_t odd, uint32_t width, bool is_signed);
+    /* dst[i] += src[0][i] + ... + src[k - 1][i] of k arrays of n u32, any alignment. */
+    void (*add_up)(uint32_t *dst, const uint8_t *const *src, size_t k, size_t n);
+    /* Item i's weight by `depth` rows of `width` counters; places[r * stride + i] is its place in row r: the least of the
+     * counters, or, as i32 times their signs, the median. */
+    void (*least)(double *ret, const uint32_t *cells, const uint32_t *places, size_t stride, size_t n, uint32_t depth,
+                  uint32_t width);
+    void (*median)(double *ret, const uint32_t *cells, const uint32_t *places, size_t stride, size_t n, uint32_t depth,
+                   uint32_t width);
+};
+extern struct counters_ops counters_ops;
+extern const struct counters_ops counters_scalar;
+void counters_ops_avx2(struct counters_ops *ops);
+void counters_ops_avx512(struct counters_ops *ops);
+
 /* HLL (kernels/hll.c). */
 struct hll_ops {
     /* The coupon of each value. */

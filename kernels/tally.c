@@ -116,6 +116,18 @@ bool tally_next(struct tally_list *l, uint64_t *ret_item, uint64_t *ret_word)
     return true;
 }
 
+uint32_t tally_next_many(struct tally_list *l, uint32_t most, bool as_real, uint64_t *ret_items, uint64_t *ret_words)
+{
+    uint32_t n = 0, left = l->n - l->at;
+    most = left < most ? left : most;
+    memcpy(ret_items, l->items + 8 * (size_t)l->at, 8 * (size_t)most);
+    for (; n < most && next_word(l, &ret_words[n]); n++)
+        if (as_real && !l->is_real)
+            ret_words[n] = bits_of_f64((double)(int64_t)ret_words[n]);
+    l->at += n;
+    return n;
+}
+
 uint64_t tally_lookup(struct tally_list l, uint64_t item)
 {
     uint32_t low = 0, high = l.n;

@@ -65,6 +65,8 @@ struct tally_list {
 /* The list at bytes[0..size), which tally_validate has accepted. */
 struct tally_list tally_open(const uint8_t *bytes, size_t size, bool is_signed, bool is_real);
 bool tally_next(struct tally_list *l, uint64_t *ret_item, uint64_t *ret_word);
+/* The next of them, at most `most`; their words as doubles' where as_real. Returns how many; 0 at the end. */
+uint32_t tally_next_many(struct tally_list *l, uint32_t most, bool as_real, uint64_t *ret_items, uint64_t *ret_words);
 /* The word of one item; 0 (which is 0.0 as well) when it is not listed. */
 uint64_t tally_lookup(struct tally_list l, uint64_t item);
 

@@ -110,7 +110,8 @@ static size_t univmon_scratch_bound(const struct sketch_params *params, uint64_t
 {
     uint32_t levels = levels_most(params, n);
     size_t level = carve_size(cells_of(params) * 8) + 2 * carve_size((uint64_t)params->heap * 8);
-    return levels * level + carve_size(levels * sizeof(struct top)) + tally_room(list_most(params, n)) + recent_room();
+    return levels * level + carve_size(levels * sizeof(struct top)) + tally_room(list_most(params, n)) + recent_room() +
+           carve_size(k * sizeof(struct counters_table));
 }
 
 static struct view view_of(const struct state_ref *s, const struct sketch_params *params)
@@ -158,12 +159,9 @@ static uint8_t *table_at(const struct sum *s, uint32_t l)
     return s->tables + l * s->table_size;
 }
 
-static inline void table_add(const struct sum *s, uint32_t l, uint64_t hash, uint64_t word)
+static void table_add(const struct sum *s, uint32_t l, const uint64_t *hashes, const uint64_t *words, size_t n)
 {
-    if (s->form == COUNTERS_NARROW)
-        counters_add_item(table_at(s, l), COUNTERS_NARROW, true, s->params->depth, s->params->width, hash, word);
-    else
-        counters_add_item(table_at(s, l), COUNTERS_WIDE, true, s->params->depth, s->params->width, hash, word);
+    counters_add_items(table_at(s, l), s->form, true, s->params->depth, s->params->width, hashes, words, n);
 }
 
 /* The list's level gets counters; the items of the next one stay listed. False: no level is left. */
@@ -178,7 +176,7 @@ static bool promote(struct sum *s)
     tally_clear(t);
     for (uint32_t i = 0; i < items; i++) { /* what stays moves down in the same arrays, never past i */
         uint64_t item = t->items[i], word = t->words[i], hash = counters_hash(item, s->seed);
-        table_add(s, level, hash, word);
+        table_add(s, level, &hash, &word, 1);
         if (level_of(hash) > level)
             tally_add(t, hash, item, word);
     }
@@ -191,11 +189,11 @@ static bool sum_add(struct sum *s, uint64_t item, uint64_t word, uint32_t from)
     uint64_t hash = counters_hash(item, s->seed);
     uint32_t deepest = level_of(hash);
     for (uint32_t l = from; l < s->levels && l <= deepest; l++)
-        table_add(s, l, hash, word);
+        table_add(s, l, &hash, &word, 1);
     while (deepest >= s->levels && tally_add(&s->tally, hash, item, word) == TALLY_NONE) {
         if (!promote(s))
             return false;
-        table_add(s, s->levels - 1, hash, word);
+        table_add(s, s->levels - 1, &hash, &word, 1);
     }
     return true;
 }
@@ -214,19 +212,17 @@ static int sum_heads(struct sum *s, const struct state_ref *src, uint32_t k)
     return SKETCH_OK;
 }
 
-static void add_tables(struct sum *s, uint32_t l, const struct state_ref *src, uint32_t k)
+/* Level l's counters of all states; `room` is of k. */
+static void add_tables(struct sum *s, uint32_t l, const struct state_ref *src, uint32_t k, struct counters_table *room)
 {
-    size_t cells = cells_of(s->params), size = counters_cell_size(s->form);
-    memset(table_at(s, l), 0, s->table_size);
-    for (size_t at = 0; at < cells; at += COUNTERS_STRIP) {
-        size_t run = cells - at < COUNTERS_STRIP ? cells - at : COUNTERS_STRIP;
-        for (uint32_t i = 0; i < k; i++) {
-            struct view v = view_of(&src[i], s->params);
-            if (l < v.levels)
-                counters_add_run(table_at(s, l) + at * size, s->form,
-                                 table_of(&v, s->params, l) + at * counters_cell_size(v.form), v.form, true, run);
-        }
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < k; i++) {
+        struct view v = view_of(&src[i], s->params);
+        if (l < v.levels)
+            room[n++] = (struct counters_table){table_of(&v, s->params, l), v.form};
     }
+    memset(table_at(s, l), 0, s->table_size);
+    counters_add_tables(table_at(s, l), s->form, room, n, true, cells_of(s->params));
 }
 
 /* k >= 1 states as one sum: counters of the deepest state's levels, then what the lists know of them and of deeper. */
@@ -238,8 +234,9 @@ static int sum_states(struct sum *s, const struct state_ref *src, uint32_t k)
     sum_begin(s);
     for (uint32_t i = 0; i < k; i++)
         s->levels = src[i].bytes[32] > s->levels ? src[i].bytes[32] : s->levels;
+    struct counters_table *room = carve(&s->rest, k * sizeof *room);
     for (uint32_t l = 0; l < s->levels; l++)
-        add_tables(s, l, src, k);
+        add_tables(s, l, src, k, room);
     for (uint32_t i = 0; i < k; i++) {
         struct view v = view_of(&src[i], s->params);
         struct tally_list list = tally_open(v.list, v.list_size, false, false);

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "kernels/bits.h"
+#include "kernels/counters.h"
 #include "kernels/cpu.h"
 #include "kernels/ddwindow.h"
 #include "kernels/frame_internal.h"
@@ -499,13 +500,108 @@ START_TEST(hll_sparse_twins)
 }
 END_TEST
 
-/* The hash of eight bytes is the library's. */
-START_TEST(hll_hash_is_xxh3)
+START_TEST(counters_item_twins)
 {
-    uint64_t s = suite_seed("twin.hll_hash");
+    uint64_t s = suite_seed("twin.counters_item");
+    uint8_t *fence = fenced(), *behind = fenced();
+    static uint64_t hashes[N_MAX];
+    static uint32_t places[N_MAX];
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t n = size_of_round(round, &s);
+        uint32_t width = 8 + random_below(&s, round % 3 ? 3000 : 1 << 22);
+        uint64_t seed = random_u64(&s), odd = counters_odd[random_below(&s, COUNTERS_DEPTH_MAX)];
+        bool is_signed = round & 2;
+        uint64_t *items = against(fence, n * 8, round & 1), *hash = against(behind, n * 8, round & 1);
+        for (size_t i = 0; i < n; i++)
+            items[i] = random_below(&s, 3) ? random_u64(&s) : random_below(&s, 9);
+        counters_scalar.hashes(hashes, items, n, seed);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_uint_eq(hashes[i], counters_hash(items[i], seed));
+        memcpy(hash, hashes, n * 8);
+        counters_scalar.places(places, hash, n, odd, width, is_signed);
+        EACH_LEVEL(level)
+        {
+            uint64_t *out = output_open();
+            counters_ops.hashes(out, items, n, seed);
+            ck_assert_msg(memcmp(out, hashes, n * 8) == 0, "hashes %s n %zu", cpu_level_name(level), n);
+            output_check(out, n * 8);
+            uint32_t *at = output_open();
+            counters_ops.places(at, hash, n, odd, width, is_signed);
+            ck_assert_msg(memcmp(at, places, n * 4) == 0, "places %s n %zu", cpu_level_name(level), n);
+            output_check(at, n * 4);
+        }
+    }
+}
+END_TEST
+
+/* Arrays of any address, counters up to the ends of their range. */
+START_TEST(counters_table_twins)
+{
+    enum { TABLES = 21, WIDTH_MAX = 300 };
+    uint64_t s = suite_seed("twin.counters_table");
+    uint8_t *fence = fenced(), *behind = fenced(), *front = fenced();
+    static uint8_t bytes[TABLES][N_MAX * 4 + 3];
+    static uint32_t before[N_MAX], expect[N_MAX];
+    static double read_expect[N_MAX];
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t n = size_of_round(round, &s), k = random_below(&s, TABLES + 1);
+        const uint8_t *src[TABLES];
+        for (size_t j = 0; j < k; j++) {
+            for (size_t i = 0; i < sizeof bytes[j]; i++)
+                bytes[j][i] = (uint8_t)random_u64(&s);
+            src[j] = bytes[j] + j % 4;
+        }
+        if (k > 0) /* one of them ends, or begins, at a fence */
+            src[round % k] = memcpy(against(fence, n * 4, round & 1), src[round % k], n * 4);
+        for (size_t i = 0; i < n; i++)
+            expect[i] = before[i] = (uint32_t)random_u64(&s);
+        for (size_t j = 0; j < k; j++)
+            for (size_t i = 0; i < n; i++)
+                expect[i] += bits_load_u32(src[j] + 4 * i);
+        for (enum cpu_level level = CPU_SCALAR; level <= cpu_most() && cpu_force(level) == level; level++) {
+            uint32_t *out = output_open();
+            memcpy(out, before, n * 4);
+            counters_ops.add_up(out, src, k, n);
+            ck_assert_msg(memcmp(out, expect, n * 4) == 0, "add_up %s n %zu k %zu", cpu_level_name(level), n, k);
+            output_check(out, n * 4);
+        }
+        uint32_t depth = 1 + random_below(&s, COUNTERS_DEPTH_MAX), width = 8 + random_below(&s, WIDTH_MAX);
+        size_t items = n < 70 ? n : n % 70, stride = items + random_below(&s, 3);
+        uint32_t *cells = against(behind, (size_t)depth * width * 4, round & 1);
+        uint32_t *places = against(front, depth * stride * 4, round & 1);
+        bool is_signed = round & 2;
+        for (size_t i = 0; i < (size_t)depth * width; i++)
+            cells[i] = (uint32_t)(random_below(&s, 9) ? random_u64(&s) >> random_below(&s, 64) : UINT32_C(0x80000001));
+        for (size_t i = 0; i < depth * stride; i++)
+            places[i] = random_below(&s, width) | (is_signed && random_below(&s, 2) ? COUNTERS_MINUS : 0);
+        for (size_t i = 0; i < items; i++) {
+            double rows[COUNTERS_DEPTH_MAX], least = INFINITY;
+            for (uint32_t r = 0; r < depth; r++) {
+                uint32_t place = places[r * stride + i], cell = cells[r * width + (place & ~COUNTERS_MINUS)];
+                rows[r] = !is_signed ? (double)cell : (place & COUNTERS_MINUS ? -1.0 : 1.0) * (double)(int32_t)cell;
+                least = fmin(least, rows[r]);
+            }
+            read_expect[i] = is_signed ? counters_median(rows, depth) : least;
+        }
+        for (enum cpu_level level = CPU_SCALAR; level <= cpu_most() && cpu_force(level) == level; level++) {
+            double *out = output_open();
+            (is_signed ? counters_ops.median : counters_ops.least)(out, cells, places, stride, items, depth, width);
+            for (size_t i = 0; i < items; i++)
+                ck_assert_msg(out[i] == read_expect[i], "%s item %zu: %.17g, not %.17g", cpu_level_name(level), i,
+                              out[i], read_expect[i]);
+            output_check(out, items * 8);
+        }
+    }
+}
+END_TEST
+
+/* The hash of eight bytes is the library's. */
+START_TEST(hash8_is_xxh3)
+{
+    uint64_t s = suite_seed("twin.hash8");
     for (unsigned round = 0; round < 20000; round++) {
         uint64_t bits = random_u64(&s), seed = round % 3 ? random_u64(&s) : round;
-        ck_assert_uint_eq(hll_hash(bits, hll_hash_flip(seed)), XXH3_64bits_withSeed(&bits, sizeof bits, seed));
+        ck_assert_uint_eq(hash8(bits, hash8_flip(seed)), XXH3_64bits_withSeed(&bits, sizeof bits, seed));
     }
 }
 END_TEST
@@ -542,7 +638,9 @@ int main(void)
     tcase_add_test(tc, count_small_twins);
     tcase_add_test(tc, hll_twins);
     tcase_add_test(tc, hll_sparse_twins);
-    tcase_add_test(tc, hll_hash_is_xxh3);
+    tcase_add_test(tc, counters_item_twins);
+    tcase_add_test(tc, counters_table_twins);
+    tcase_add_test(tc, hash8_is_xxh3);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
