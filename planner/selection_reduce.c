@@ -1,0 +1,534 @@
+/*
+ * Presolve: what some optimum does without is dropped, until nothing more is.
+ *
+ *   fold      an item that only one group's choices use is no longer shared: each of them pays it itself
+ *   settle    a root group with one choice left takes it: its items are open for all others, its groups are roots
+ *   dominated a choice that costs no less than another of its group, needing at least the same; or that with all it
+ *             needs for nothing costs no less than another that pays everything alone
+ *   hopeless  an item whose users save less by it, all together, than it costs
+ *
+ * With a limit, what stands in for something else must not hold more bytes. Each rule keeps one optimum, and goes by
+ * order where two are alike.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "planner/selection_internal.h"
+
+enum { ROUNDS_MAX = 50 };
+
+struct list {
+    struct selection_need *v;
+    uint32_t n;
+};
+struct reducer {
+    const struct selection *s;
+    struct arena *a;
+    bool limited;
+    /* of choices */
+    bool *dead;
+    double *cost, *bytes;
+    struct list *needs;
+    double *full, *full_bytes; /* with all it needs and reaches, alone */
+    /* of items */
+    struct selection_item *items;
+    struct list *requires;
+    bool *gone;
+    uint32_t *users_n; /* groups on with a live choice that needs it; 2 is many */
+    uint32_t *user;    /* the last of them */
+    bool *required, *used;
+    double *mark_ms;   /* scratch: reach of a closure; -1 outside */
+    uint32_t *closure; /* scratch: the items of it */
+    uint32_t closure_n;
+    /* of groups */
+    bool *root, *on, *settled;
+    double *least, *least_bytes;  /* cheapest full */
+    uint32_t *first_user, *users; /* by item: choices */
+    double cost_sum, bytes_sum;
+    bool changed;
+};
+
+/* Groups that may be reached. */
+static void find_groups(struct reducer *r)
+{
+    const struct selection *s = r->s;
+    for (uint32_t g = 0; g < s->groups_n; g++)
+        r->on[g] = r->root[g];
+    for (uint32_t g = s->groups_n; g-- > 0;) {
+        for (uint32_t c = s->groups[g].first; r->on[g] && c < s->groups[g].first + s->groups[g].n; c++) {
+            for (uint32_t k = 0; !r->dead[c] && k < s->choices[c].reaches_n; k++)
+                r->on[s->reaches[s->choices[c].reaches_first + k]] = true;
+        }
+    }
+}
+
+/* Which items live choices use, and how many groups need each directly. */
+static void find_users(struct reducer *r)
+{
+    const struct selection *s = r->s;
+    for (uint32_t i = 0; i < s->items_n; i++) {
+        r->users_n[i] = 0;
+        r->user[i] = SELECTION_NONE;
+        r->used[i] = r->required[i] = false;
+    }
+    for (uint32_t c = 0; c < s->choices_n; c++) {
+        uint32_t g = s->choices[c].group;
+        for (uint32_t k = 0; !r->dead[c] && r->on[g] && k < r->needs[c].n; k++) {
+            uint32_t i = r->needs[c].v[k].item;
+            r->used[i] = true;
+            r->users_n[i] += r->user[i] != g;
+            r->user[i] = g;
+        }
+    }
+    for (uint32_t i = s->items_n; i-- > 0;) {
+        for (uint32_t k = 0; r->used[i] && k < r->requires[i].n; k++)
+            r->used[r->requires[i].v[k].item] = r->required[r->requires[i].v[k].item] = true;
+    }
+}
+
+static double item_cost(const struct reducer *r, uint32_t i, double reach_ms)
+{
+    const struct selection_item *t = &r->items[i];
+    return t->open_cost + t->keep_cost_per_ms * (t->base_ms + reach_ms);
+}
+
+static double item_bytes(const struct reducer *r, uint32_t i, double reach_ms)
+{
+    return r->items[i].bytes_per_ms * (r->items[i].base_ms + reach_ms);
+}
+
+static void add_to_list(struct reducer *r, struct list *list, uint32_t room, uint32_t item, double reach_ms)
+{
+    for (uint32_t k = 0; k < list->n; k++) {
+        if (list->v[k].item == item) {
+            list->v[k].reach_ms = fmax(list->v[k].reach_ms, reach_ms);
+            return;
+        }
+    }
+    if (list->n < room)
+        list->v[list->n++] = (struct selection_need){item, reach_ms};
+}
+
+/* Item i of choice c paid by c itself; what i requires, c needs. */
+static void fold_into(struct reducer *r, uint32_t c, uint32_t i)
+{
+    struct list *old = &r->needs[c];
+    uint32_t room = old->n + r->requires[i].n;
+    struct list made = {ARENA_ARRAY(r->a, struct selection_need, room), 0};
+    if (!made.v)
+        return;
+    for (uint32_t k = 0; k < old->n; k++) {
+        if (old->v[k].item != i) {
+            add_to_list(r, &made, room, old->v[k].item, old->v[k].reach_ms);
+            continue;
+        }
+        r->cost[c] += item_cost(r, i, old->v[k].reach_ms);
+        r->bytes[c] += item_bytes(r, i, old->v[k].reach_ms);
+        for (uint32_t m = 0; m < r->requires[i].n; m++)
+            add_to_list(r, &made, room, r->requires[i].v[m].item, r->requires[i].v[m].reach_ms);
+    }
+    *old = made;
+}
+
+static void fold_private(struct reducer *r)
+{
+    const struct selection *s = r->s;
+    for (uint32_t i = s->items_n; i-- > 0;) {
+        if (r->gone[i] || r->required[i] || r->users_n[i] != 1)
+            continue;
+        const struct selection_group *g = &s->groups[r->user[i]];
+        for (uint32_t c = g->first; c < g->first + g->n; c++) {
+            if (!r->dead[c])
+                fold_into(r, c, i);
+        }
+        r->gone[i] = r->changed = true;
+    }
+}
+
+/* The items of a list and all they require, marked with their reach. clear_closure forgets them. */
+static void add_closure(struct reducer *r, const struct list *list)
+{
+    for (uint32_t k = 0; k < list->n; k++) {
+        uint32_t i = list->v[k].item;
+        bool fresh = r->mark_ms[i] < 0;
+        if (fresh)
+            r->closure[r->closure_n++] = i;
+        r->mark_ms[i] = fmax(r->mark_ms[i], list->v[k].reach_ms);
+        if (fresh)
+            add_closure(r, &r->requires[i]);
+    }
+}
+
+static void clear_closure(struct reducer *r)
+{
+    while (r->closure_n > 0)
+        r->mark_ms[r->closure[--r->closure_n]] = -1;
+}
+
+static void shorten(struct reducer *r, struct list *list, uint32_t item, double by_ms)
+{
+    uint32_t kept_n = 0;
+    for (uint32_t k = 0; k < list->n; k++) {
+        struct selection_need need = list->v[k];
+        if (need.item == item) {
+            need.reach_ms -= by_ms;
+            if (need.reach_ms <= 0)
+                continue;
+        }
+        list->v[kept_n++] = need;
+    }
+    list->n = kept_n;
+}
+
+/* Open whatever comes: paid so far, free for everyone as far back as that. */
+static void open_for_all(struct reducer *r, uint32_t i, double reach_ms)
+{
+    const struct selection *s = r->s;
+    r->cost_sum += item_cost(r, i, reach_ms);
+    r->bytes_sum += item_bytes(r, i, reach_ms);
+    r->items[i].open_cost = r->items[i].base_ms = 0;
+    for (uint32_t k = r->first_user[i]; k < r->first_user[i + 1]; k++)
+        shorten(r, &r->needs[r->users[k]], i, reach_ms);
+    for (uint32_t k = i + 1; k < s->items_n; k++)
+        shorten(r, &r->requires[k], i, reach_ms);
+}
+
+static void settle(struct reducer *r)
+{
+    const struct selection *s = r->s;
+    for (uint32_t g = s->groups_n; g-- > 0;) {
+        uint32_t live_n = 0, only = 0;
+        for (uint32_t c = s->groups[g].first; c < s->groups[g].first + s->groups[g].n; c++) {
+            if (!r->dead[c]) {
+                live_n++;
+                only = c;
+            }
+        }
+        if (!r->root[g] || r->settled[g] || live_n != 1)
+            continue;
+        r->settled[g] = r->changed = true;
+        r->cost_sum += r->cost[only];
+        r->bytes_sum += r->bytes[only];
+        r->cost[only] = r->bytes[only] = 0;
+        for (uint32_t k = 0; k < s->choices[only].reaches_n; k++)
+            r->root[s->reaches[s->choices[only].reaches_first + k]] = true;
+        add_closure(r, &r->needs[only]);
+        for (uint32_t k = 0; k < r->closure_n; k++)
+            open_for_all(r, r->closure[k], r->mark_ms[r->closure[k]]);
+        clear_closure(r);
+        r->needs[only].n = 0;
+    }
+}
+
+static void price_alone(struct reducer *r)
+{
+    const struct selection *s = r->s;
+    for (uint32_t g = 0; g < s->groups_n; g++) {
+        r->least[g] = r->least_bytes[g] = INFINITY;
+        for (uint32_t c = s->groups[g].first; c < s->groups[g].first + s->groups[g].n; c++) {
+            if (r->dead[c])
+                continue;
+            double cost = r->cost[c], bytes = r->bytes[c];
+            add_closure(r, &r->needs[c]);
+            for (uint32_t k = 0; k < r->closure_n; k++) {
+                cost += item_cost(r, r->closure[k], r->mark_ms[r->closure[k]]);
+                bytes += item_bytes(r, r->closure[k], r->mark_ms[r->closure[k]]);
+            }
+            clear_closure(r);
+            for (uint32_t k = 0; k < s->choices[c].reaches_n; k++) {
+                cost += r->least[s->reaches[s->choices[c].reaches_first + k]];
+                bytes += r->least_bytes[s->reaches[s->choices[c].reaches_first + k]];
+            }
+            r->full[c] = cost;
+            r->full_bytes[c] = bytes;
+            if (cost < r->least[g]) {
+                r->least[g] = cost;
+                r->least_bytes[g] = bytes;
+            }
+        }
+    }
+}
+
+static bool needs_no_more(const struct reducer *r, uint32_t a, uint32_t b)
+{
+    const struct selection *s = r->s;
+    for (uint32_t k = 0; k < r->needs[a].n; k++) {
+        const struct selection_need *need = &r->needs[a].v[k];
+        bool found = false;
+        for (uint32_t m = 0; !found && m < r->needs[b].n; m++)
+            found = r->needs[b].v[m].item == need->item && r->needs[b].v[m].reach_ms >= need->reach_ms;
+        if (!found)
+            return false;
+    }
+    for (uint32_t k = 0; k < s->choices[a].reaches_n; k++) {
+        bool found = false;
+        for (uint32_t m = 0; !found && m < s->choices[b].reaches_n; m++)
+            found = s->reaches[s->choices[b].reaches_first + m] == s->reaches[s->choices[a].reaches_first + k];
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static bool dominates(const struct reducer *r, uint32_t a, uint32_t b)
+{
+    if (r->full[a] <= r->cost[b] && (!r->limited || r->full_bytes[a] <= r->bytes[b]))
+        return true;
+    return r->cost[a] <= r->cost[b] && (!r->limited || r->bytes[a] <= r->bytes[b]) && needs_no_more(r, a, b);
+}
+
+static void kill_choice(struct reducer *r, uint32_t c)
+{
+    r->dead[c] = r->changed = true;
+}
+
+static void drop_dominated(struct reducer *r)
+{
+    const struct selection *s = r->s;
+    for (uint32_t g = 0; g < s->groups_n; g++) {
+        uint32_t end = s->groups[g].first + s->groups[g].n;
+        for (uint32_t a = s->groups[g].first; r->on[g] && a < end; a++) {
+            for (uint32_t b = s->groups[g].first; !r->dead[a] && b < end; b++) {
+                if (b != a && !r->dead[b] && dominates(r, a, b) && (a < b || !dominates(r, b, a)))
+                    kill_choice(r, b);
+            }
+        }
+    }
+}
+
+static bool uses(struct reducer *r, uint32_t c, uint32_t item)
+{
+    add_closure(r, &r->needs[c]);
+    bool found = r->mark_ms[item] >= 0;
+    clear_closure(r);
+    return found;
+}
+
+/* The most that a group saves by having this item for nothing; INFINITY when nothing else answers it. */
+static double saving(struct reducer *r, uint32_t g, uint32_t item)
+{
+    const struct selection *s = r->s;
+    double without = INFINITY, with = INFINITY;
+    for (uint32_t c = s->groups[g].first; c < s->groups[g].first + s->groups[g].n; c++) {
+        if (r->dead[c])
+            continue;
+        if (uses(r, c, item))
+            with = fmin(with, r->cost[c]);
+        else if (!r->limited || r->full_bytes[c] == 0)
+            without = fmin(without, r->full[c]);
+    }
+    return isinf(with) ? 0 : fmax(0, without - with);
+}
+
+/* What reaches other groups is left alone: alternatives would have to be looked for there too. */
+static void drop_hopeless(struct reducer *r)
+{
+    const struct selection *s = r->s;
+    for (uint32_t i = 0; s->reaches_n == 0 && i < s->items_n; i++) {
+        if (r->gone[i] || !r->used[i])
+            continue;
+        double price = item_cost(r, i, 0), saved = 0;
+        uint32_t last = SELECTION_NONE;
+        for (uint32_t k = r->first_user[i]; saved < price && k < r->first_user[i + 1]; k++) {
+            uint32_t g = s->choices[r->users[k]].group;
+            if (g != last && r->on[g])
+                saved += saving(r, g, i);
+            last = g;
+        }
+        if (saved >= price)
+            continue;
+        for (uint32_t k = r->first_user[i]; k < r->first_user[i + 1]; k++) {
+            uint32_t c = r->users[k];
+            if (!r->dead[c] && uses(r, c, i))
+                kill_choice(r, c);
+        }
+    }
+}
+
+/* Choices that may ever need an item directly: those that do as stated, or need what requires it. */
+static void index_users(struct reducer *r)
+{
+    const struct selection *s = r->s;
+    for (int pass = 1; pass <= 2; pass++) {
+        for (uint32_t c = 0; c < s->choices_n; c++) {
+            add_closure(r, &r->needs[c]);
+            for (uint32_t k = 0; k < r->closure_n; k++) {
+                uint32_t i = r->closure[k];
+                if (pass == 1)
+                    r->first_user[i + 1]++;
+                else
+                    r->users[r->first_user[i] + r->users_n[i]++] = c;
+            }
+            clear_closure(r);
+        }
+        for (uint32_t i = 0; pass == 1 && i < s->items_n; i++)
+            r->first_user[i + 1] += r->first_user[i];
+        if (pass == 1)
+            r->users = ARENA_ARRAY(r->a, uint32_t, r->first_user[s->items_n]);
+        if (!r->users)
+            return;
+    }
+}
+
+#define ZEROED(a, type, n) ((type *)arena_zalloc((a), ((size_t)(n) + 1) * sizeof(type)))
+
+static bool reducer_init(struct reducer *r, const struct selection *s, bool limited, struct arena *a)
+{
+    uint32_t choices_n = s->choices_n, items_n = s->items_n, groups_n = s->groups_n;
+    *r = (struct reducer){.s = s,
+                          .a = a,
+                          .limited = limited,
+                          .dead = ZEROED(a, bool, choices_n),
+                          .cost = ZEROED(a, double, choices_n),
+                          .bytes = ZEROED(a, double, choices_n),
+                          .full = ZEROED(a, double, choices_n),
+                          .full_bytes = ZEROED(a, double, choices_n),
+                          .needs = ZEROED(a, struct list, choices_n),
+                          .items = arena_dup(a, s->items, items_n * sizeof *s->items),
+                          .requires = ZEROED(a, struct list, items_n),
+                          .gone = ZEROED(a, bool, items_n),
+                          .users_n = ZEROED(a, uint32_t, items_n),
+                          .user = ZEROED(a, uint32_t, items_n),
+                          .required = ZEROED(a, bool, items_n),
+                          .used = ZEROED(a, bool, items_n),
+                          .mark_ms = ZEROED(a, double, items_n),
+                          .closure = ZEROED(a, uint32_t, items_n),
+                          .root = ZEROED(a, bool, groups_n),
+                          .on = ZEROED(a, bool, groups_n),
+                          .settled = ZEROED(a, bool, groups_n),
+                          .least = ZEROED(a, double, groups_n),
+                          .least_bytes = ZEROED(a, double, groups_n),
+                          .first_user = ZEROED(a, uint32_t, items_n)};
+    struct selection_need *needs = arena_dup(a, s->needs, s->needs_n * sizeof *needs);
+    struct selection_need *requires = arena_dup(a, s->requires, s->requires_n * sizeof *requires);
+    if (arena_failed(a))
+        return false;
+    for (uint32_t c = 0; c < choices_n; c++) {
+        r->cost[c] = s->choices[c].cost;
+        r->bytes[c] = s->choices[c].bytes;
+        r->needs[c] = (struct list){needs + s->choices[c].needs_first, s->choices[c].needs_n};
+    }
+    for (uint32_t i = 0; i < items_n; i++) {
+        r->requires[i] = (struct list){requires + s->items[i].first, s->items[i].n};
+        r->mark_ms[i] = -1;
+    }
+    for (uint32_t g = 0; g < groups_n; g++)
+        r->root[g] = s->groups[g].root;
+    index_users(r);
+    return !arena_failed(a);
+}
+
+/* Which reduced item each is, in `user`. */
+static void state_items(struct reducer *r, struct selection *s)
+{
+    for (uint32_t i = 0; i < r->s->items_n; i++) {
+        const struct selection_item *t = &r->items[i];
+        r->user[i] = SELECTION_NONE;
+        if (r->gone[i] || !r->used[i])
+            continue;
+        r->user[i] = selection_add_item(s, t->open_cost, t->keep_cost_per_ms, t->bytes_per_ms, t->base_ms);
+        for (uint32_t k = 0; k < r->requires[i].n; k++)
+            selection_require(s, r->user[r->requires[i].v[k].item], r->requires[i].v[k].reach_ms);
+    }
+}
+
+static void state_rest(struct reducer *r, struct selection_reduced *ret)
+{
+    const struct selection *from = r->s;
+    struct selection *s = &ret->s;
+    uint32_t *reduced = ARENA_ARRAY(r->a, uint32_t, from->groups_n);
+    selection_init(s, r->a);
+    s->limit_bytes = from->limit_bytes - r->bytes_sum;
+    state_items(r, s);
+    for (uint32_t g = 0; !arena_failed(r->a) && g < from->groups_n; g++) {
+        uint32_t end = from->groups[g].first + from->groups[g].n;
+        if (!r->on[g] || r->settled[g]) {
+            ret->settled[g] = from->groups[g].first; /* of one that nothing reaches, any */
+            while (r->settled[g] && r->dead[ret->settled[g]])
+                ret->settled[g]++;
+            continue;
+        }
+        reduced[g] = selection_add_group(s, r->root[g]);
+        ret->group_of[reduced[g]] = g;
+        for (uint32_t c = from->groups[g].first; c < end; c++) {
+            if (r->dead[c])
+                continue;
+            ret->choice_of[selection_add_choice(s, r->cost[c], r->bytes[c])] = c;
+            for (uint32_t k = 0; k < r->needs[c].n; k++)
+                selection_need(s, r->user[r->needs[c].v[k].item], r->needs[c].v[k].reach_ms);
+            for (uint32_t k = 0; k < from->choices[c].reaches_n; k++) {
+                uint32_t child = from->reaches[from->choices[c].reaches_first + k];
+                if (!r->settled[child])
+                    selection_reach(s, reduced[child]);
+            }
+        }
+    }
+}
+
+static uint32_t find(uint32_t *parent, uint32_t i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static void unite(uint32_t *parent, uint32_t a, uint32_t b)
+{
+    a = find(parent, a);
+    b = find(parent, b);
+    parent[a > b ? a : b] = a > b ? b : a;
+}
+
+/* Groups joined by an item or by reaching one another, numbered by their first group. */
+static void find_components(struct selection_reduced *r, struct arena *a)
+{
+    const struct selection *s = &r->s;
+    uint32_t *parent = ARENA_ARRAY(a, uint32_t, s->groups_n + s->items_n);
+    r->component = ARENA_ARRAY(a, uint32_t, s->groups_n);
+    if (arena_failed(a))
+        return;
+    for (uint32_t i = 0; i < s->groups_n + s->items_n; i++)
+        parent[i] = i;
+    for (uint32_t i = 0; i < s->items_n; i++) {
+        for (uint32_t k = s->items[i].first; k < s->items[i].first + s->items[i].n; k++)
+            unite(parent, s->groups_n + i, s->groups_n + s->requires[k].item);
+    }
+    for (uint32_t c = 0; c < s->choices_n; c++) {
+        const struct selection_choice *choice = &s->choices[c];
+        for (uint32_t k = choice->needs_first; k < choice->needs_first + choice->needs_n; k++)
+            unite(parent, choice->group, s->groups_n + s->needs[k].item);
+        for (uint32_t k = choice->reaches_first; k < choice->reaches_first + choice->reaches_n; k++)
+            unite(parent, choice->group, s->reaches[k]);
+    }
+    for (uint32_t g = 0; g < s->groups_n; g++)
+        r->component[g] = find(parent, g) == g ? r->components_n++ : r->component[find(parent, g)];
+}
+
+void selection_reduce(const struct selection *s, bool limited, struct arena *a, struct selection_reduced *ret)
+{
+    struct reducer r;
+    *ret = (struct selection_reduced){.group_of = ARENA_ARRAY(a, uint32_t, s->groups_n),
+                                      .choice_of = ARENA_ARRAY(a, uint32_t, s->choices_n),
+                                      .settled = ARENA_ARRAY(a, uint32_t, s->groups_n)};
+    if (!reducer_init(&r, s, limited, a))
+        return;
+    r.changed = true;
+    for (int round = 0; r.changed && round < ROUNDS_MAX; round++) {
+        r.changed = false;
+        find_groups(&r);
+        find_users(&r);
+        fold_private(&r);
+        price_alone(&r);
+        drop_dominated(&r);
+        drop_hopeless(&r);
+        settle(&r);
+    }
+    find_groups(&r);
+    find_users(&r);
+    for (uint32_t g = 0; g < s->groups_n; g++)
+        ret->settled[g] = SELECTION_NONE;
+    ret->settled_cost = r.cost_sum;
+    ret->settled_bytes = r.bytes_sum;
+    state_rest(&r, ret);
+    find_components(ret, a);
+}
