@@ -61,6 +61,14 @@ static inline void fixed_kahan_add(double v, double *sum, double *rest)
     *sum = t;
 }
 
+/* Most that compensations add up to over n samples and the merges of their states: a step's error is at most half a
+ * unit in the last place, 2^970 for the greatest doubles, and a sample takes at most three steps. Beyond it they would
+ * overflow in a merge. */
+static inline double fixed_rest_most(uint64_t n)
+{
+    return (double)n * 0x1p972;
+}
+
 /* What a validate answers to a state that it refuses. */
 static inline int fixed_corrupt(const char **reason, const char *why)
 {

@@ -9,7 +9,8 @@
  *    24  f64   m2 = sum of squared distances from the mean, 32 f64 its compensation
  *
  * An m2 out of the range of doubles is +Inf with compensation 0. A sample that is not finite, or a mean out of range,
- * makes every answer NaN: the mean is then the one NaN of kernels/bits.h and the other three are 0.
+ * makes every answer NaN: the mean is then the one NaN of kernels/bits.h and the other three are 0. No compensation is
+ * beyond fixed_rest_most.
  */
 #include "kernels/families.h"
 #include "kernels/fixed.h"
@@ -138,8 +139,9 @@ static int moments_validate(const uint8_t *bytes, size_t n, const struct sketch_
             return fixed_corrupt(reason, "a moments state without a mean has other moments");
         return SKETCH_OK;
     }
-    if (!bits_is_finite(m.mean) || !bits_is_finite(m.mean_rest) || !bits_is_finite(m.m2_rest))
-        return fixed_corrupt(reason, "a moments state's mean or compensation is not finite");
+    const double rest_most = fixed_rest_most(m.n);
+    if (!bits_is_finite(m.mean) || !(fabs(m.mean_rest) <= rest_most) || !(fabs(m.m2_rest) <= rest_most))
+        return fixed_corrupt(reason, "a moments state's mean or compensation is out of range");
     if (m.m2 != m.m2 || m.m2 == -INFINITY || (m.m2 == INFINITY && bits_load_u64(bytes + 32)))
         return fixed_corrupt(reason, "a moments state's sum of squares is out of range");
     return SKETCH_OK;

@@ -9,6 +9,7 @@
  * When finite samples drive the running sum out of the range of doubles, total and rest go on as 2^-64 times their
  * value and `scaled` is set: the sum is then infinite, as in Prometheus, and the average still right (that of 1e308
  * and 1e308 is 1e308). A total that is not finite has rest 0 and is not scaled; NaN is the one NaN of kernels/bits.h.
+ * |rest| is at most fixed_rest_most.
  */
 #include "kernels/families.h"
 #include "kernels/fixed.h"
@@ -167,7 +168,9 @@ static int sum_validate(const uint8_t *bytes, size_t n, const struct sketch_para
     if (s.n == 0 || s.n > FIXED_COUNT_MAX)
         return fixed_corrupt(reason, "a sum state's count is out of range");
     if (bits_is_finite(s.total))
-        return bits_is_finite(s.rest) ? SKETCH_OK : fixed_corrupt(reason, "a finite sum's compensation is not finite");
+        return fabs(s.rest) <= fixed_rest_most(s.n)
+                   ? SKETCH_OK
+                   : fixed_corrupt(reason, "a finite sum's compensation is out of range");
     if (s.scaled || bits_load_u64(bytes + 8) != 0)
         return fixed_corrupt(reason, "a sum that is not finite has a compensation or is scaled");
     if (s.total != s.total && bits_load_u64(bytes) != BITS_NAN)

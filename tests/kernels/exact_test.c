@@ -249,6 +249,8 @@ START_TEST(damaged_states_are_refused)
                 {1, 0, UINT64_C(1) << 62, SKETCH_CORRUPT},
                 {1, INFINITY, 3, SKETCH_CORRUPT},
                 {1, NAN, 3, SKETCH_CORRUPT},
+                {1, 0x1p972, 1, SKETCH_OK},
+                {1, -0x1.8p973, 2, SKETCH_CORRUPT}, /* two of 1e308 were a merge with an infinite compensation */
                 {INFINITY, 0, 3, SKETCH_OK},
                 {INFINITY, 1, 3, SKETCH_CORRUPT},
                 {INFINITY, 0, scaled | 3, SKETCH_CORRUPT},
@@ -269,7 +271,10 @@ START_TEST(damaged_states_are_refused)
                    {3, 1, 0, INFINITY, 0, SKETCH_OK},
                    {3, 1, 0, INFINITY, 1, SKETCH_CORRUPT},
                    {3, 1, 0, -INFINITY, 0, SKETCH_CORRUPT},
-                   {3, 1, 0, NAN, 0, SKETCH_CORRUPT}};
+                   {3, 1, 0, NAN, 0, SKETCH_CORRUPT},
+                   {4, 1, -0x1p974, 2, 0x1p974, SKETCH_OK},
+                   {4, 1, 1e308, 2, 0, SKETCH_CORRUPT},
+                   {4, 1, 0, 2, -1e308, SKETCH_CORRUPT}};
     for (size_t i = 0; i < sizeof moments / sizeof *moments; i++)
         ck_assert_msg(validate(&moments_family, &moments[i], 40) == moments[i].rc, "moments row %zu", i);
     ck_assert_int_eq(validate(&min_family, &other_nan, 8), SKETCH_CORRUPT);
