@@ -26,6 +26,9 @@ static const struct frame_ops frame_scalar = {.unpack = frame_unpack_scalar,
                                               .widths = frame_widths_scalar};
 struct frame_ops frame_ops;
 
+static const struct qdecimal_ops qdecimal_scalar = {.groups = qdecimal_groups_scalar};
+struct qdecimal_ops qdecimal_ops;
+
 static const struct ddsketch_ops ddsketch_scalar = {.scan = ddsketch_scan_scalar,
                                                     .indexes = ddsketch_indexes_scalar,
                                                     .count_small = ddsketch_count_small_scalar,
@@ -78,6 +81,7 @@ static void put_variants(enum cpu_level level)
     if (level >= CPU_AVX2) {
         order_ops_avx2(&order_ops);
         frame_ops_avx2(&frame_ops);
+        qdecimal_ops_avx2(&qdecimal_ops);
         ddsketch_ops_avx2(&ddsketch_ops);
         hll_ops_avx2(&hll_ops);
         counters_ops_avx2(&counters_ops);
@@ -85,6 +89,7 @@ static void put_variants(enum cpu_level level)
     if (level >= CPU_AVX512) {
         order_ops_avx512(&order_ops);
         frame_ops_avx512(&frame_ops);
+        qdecimal_ops_avx512(&qdecimal_ops);
         ddsketch_ops_avx512(&ddsketch_ops);
         hll_ops_avx512(&hll_ops);
         counters_ops_avx512(&counters_ops);
@@ -124,6 +129,7 @@ enum cpu_level cpu_force(enum cpu_level level)
     used = level < most ? level : most;
     order_ops = order_scalar;
     frame_ops = frame_scalar;
+    qdecimal_ops = qdecimal_scalar;
     ddsketch_ops = ddsketch_scalar;
     hll_ops = hll_scalar;
     counters_ops = counters_scalar;

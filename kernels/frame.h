@@ -29,6 +29,10 @@ size_t frame_decode_i64(const uint8_t *src, size_t size, uint32_t n, int64_t *ou
 /* As frame_decode_f64, but only the first want_n <= n values, and only they are checked: sorted panes read from their
  * front. Negating every double (its sign bit alone) before encoding and after is lossless. */
 size_t frame_decode_head_f64(const uint8_t *src, size_t size, uint32_t n, uint32_t want_n, double *out);
+/* The scale e of a frame of doubles that are all decimals y / 10^e, or one above DECIMAL_E_MAX (kernels/decimal.h). */
+unsigned frame_scale(const uint8_t *src, size_t size);
+/* As frame_decode_head_f64 for such a frame, but the doubles are the integers y: they order as the samples do. */
+size_t frame_decode_head_scaled(const uint8_t *src, size_t size, uint32_t n, uint32_t want_n, double *out);
 
 /* A sealed raw chunk of float samples (docs/FORMATS.md): u8 version, u8 encoding 1, u16 n, i64 first ts, timestamp
  * frame relative to it, value frame. Encoding returns the bytes written, or 0 if cap < chunk_bound(n), n is out of

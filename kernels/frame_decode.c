@@ -181,14 +181,21 @@ size_t frame_decode_i64(const uint8_t *src, size_t size, uint32_t n, int64_t *ou
     return p ? (size_t)(p - src) : 0;
 }
 
-size_t frame_decode_head_f64(const uint8_t *src, size_t size, uint32_t n, uint32_t want_n, double *out)
+unsigned frame_scale(const uint8_t *src, size_t size)
+{
+    unsigned h0 = size > 0 ? src[0] : FRAME_E_ORDERED;
+    return h0 & (FRAME_HAS_EXCEPTIONS | FRAME_HAS_CORRECTIONS) ? FRAME_E_ORDERED : h0 & 15u;
+}
+
+/* Doubles, or only their integers as doubles, for a frame with a scale. */
+static size_t decode_head(const uint8_t *src, size_t size, uint32_t n, uint32_t want_n, bool scaled, double *out)
 {
     uint64_t y[FRAME_MAX_N + FRAME_SLACK];
     struct frame_head head;
     const struct frame_map *map = &head.map;
     const uint8_t *p = want_n <= n ? read_head(src, src + size, n, false, &head) : NULL;
     if (!p || !(p = read_integers(p, &head.plan, want_n, y)) ||
-        !frame_ops.to_doubles(out, y, want_n, map->e, map->shift))
+        !frame_ops.to_doubles(out, y, want_n, scaled ? 0 : map->e, map->shift))
         return 0;
     if (map->correction_w) {
         frame_unpack(y, p, want_n, map->correction_w);
@@ -207,7 +214,17 @@ size_t frame_decode_head_f64(const uint8_t *src, size_t size, uint32_t n, uint32
     return (size_t)(p - src);
 }
 
+size_t frame_decode_head_f64(const uint8_t *src, size_t size, uint32_t n, uint32_t want_n, double *out)
+{
+    return decode_head(src, size, n, want_n, false, out);
+}
+
+size_t frame_decode_head_scaled(const uint8_t *src, size_t size, uint32_t n, uint32_t want_n, double *out)
+{
+    return decode_head(src, size, n, want_n, true, out);
+}
+
 size_t frame_decode_f64(const uint8_t *src, size_t size, uint32_t n, double *out)
 {
-    return frame_decode_head_f64(src, size, n, n, out);
+    return decode_head(src, size, n, n, false, out);
 }

@@ -11,16 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/decimal.h"
 #include "kernels/frame.h"
 #include "kernels/ops.h"
 
 enum {
-    FRAME_E_MAX = 14,         /* largest decimal scale, 10^14 */
-    FRAME_E_ORDERED = 15,     /* the map by ordered bits */
-    FRAME_WIDTH_PACKED = 57,  /* widest lane that one unaligned 8-byte load can serve; the next is 64 */
-    FRAME_WIDTH_64 = 58,      /* the code of 64 in a header */
-    FRAME_SPARSE_MAX = 255,   /* most patches, most exceptions */
-    FRAME_CORRECTION_MAX = 31 /* units in the last place */
+    FRAME_E_MAX = DECIMAL_E_MAX, /* largest decimal scale */
+    FRAME_E_ORDERED = 15,        /* the map by ordered bits */
+    FRAME_WIDTH_PACKED = 57,     /* widest lane that one unaligned 8-byte load can serve; the next is 64 */
+    FRAME_WIDTH_64 = 58,         /* the code of 64 in a header */
+    FRAME_SPARSE_MAX = 255,      /* most patches, most exceptions */
+    FRAME_CORRECTION_MAX = 31    /* units in the last place */
 };
 
 /* Bits of the first header byte; the low four are e. */

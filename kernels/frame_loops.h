@@ -3,8 +3,8 @@
  * frame_avx512.c), so that each has one text and compilers make the vectors. Every operation is exact or correctly
  * rounded and contraction is off, so all give the same bits.
  *
- * Exactness rests on three facts: 10^e is a double for e <= 22; a division is correctly rounded; and adding 1.5 * 2^52
- * to a double below 2^51 rounds it to an integer that then stands in the low mantissa bits. So y is found by one
+ * Exactness rests on kernels/decimal.h, and on this: adding 1.5 * 2^52 to a double below 2^51 rounds it to an integer
+ * that then stands in the low mantissa bits. So y is found by one
  * multiplication (a guess) and proved by one division (the definition). Contraction to fused multiply-add would guess
  * differently from machine to machine.
  */
@@ -12,10 +12,8 @@
 #define KERNELS_FRAME_LOOPS_H
 
 #include "kernels/bits.h"
+#include "kernels/decimal.h"
 #include "kernels/frame_internal.h"
-
-static const double frame_pow10[FRAME_E_MAX + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
-                                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
 
 #define FRAME_MAGIC 6755399441055744.0 /* 1.5 * 2^52 */
 #define FRAME_MAGIC_BITS UINT64_C(0x4338000000000000)
@@ -46,7 +44,7 @@ static inline unsigned frame_loop_decimal(uint64_t *restrict y, const double *re
                                           unsigned misfits_max)
 {
     enum { STRIDE = 32 };
-    const double scale = frame_pow10[e];
+    const double scale = decimal_pow10[e];
     uint64_t misfits = 0;
     for (unsigned i = 0; i < n && misfits <= misfits_max;) {
         unsigned stop = n - i > STRIDE ? i + STRIDE : n;
@@ -65,7 +63,7 @@ static inline unsigned frame_loop_near_decimal(uint64_t *restrict y, int64_t *re
                                                const double *restrict v, unsigned n, unsigned e, unsigned misfits_max)
 {
     enum { STRIDE = 32 };
-    const double scale = frame_pow10[e];
+    const double scale = decimal_pow10[e];
     uint64_t misfits = 0;
     for (unsigned i = 0; i < n && misfits <= misfits_max;) {
         unsigned stop = n - i > STRIDE ? i + STRIDE : n;
@@ -92,7 +90,7 @@ static inline bool frame_loop_to_doubles(double *restrict out, const uint64_t *r
         }
         return true;
     }
-    const double scale = frame_pow10[e];
+    const double scale = decimal_pow10[e];
     uint64_t outside = 0;
     if (e == 0) {
         for (unsigned i = 0; i < n; i++) {

@@ -52,7 +52,7 @@ void frame_map_ordered(uint64_t *y, const double *v, unsigned n)
 unsigned frame_map_exceptions(uint16_t *position, uint64_t *y, int64_t *correction, const double *v, unsigned n,
                               unsigned e)
 {
-    const double scale = frame_pow10[e];
+    const double scale = decimal_pow10[e];
     unsigned exceptions_n = 0, good_n = 0;
     for (unsigned i = 0; i < n; i++) {
         double r = magic_to_f64(y[i]);

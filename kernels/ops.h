@@ -73,6 +73,21 @@ unsigned frame_widths_scalar(const uint64_t *r, unsigned n, uint64_t middle);
 void frame_ops_avx2(struct frame_ops *ops);
 void frame_ops_avx512(struct frame_ops *ops);
 
+/* Packed decimal panes (kernels/qdecimal.h). */
+struct qdecimal_ops {
+    /* The integers y[1..head) of the n samples, 2 <= n, from y[0], by the groups' width codes and their bytes, which
+     * begin at p and are followed by end. Returns the byte after the groups that were needed; NULL when one is cut
+     * short, an integer is out of range or spare bits are not zero. y has room for n + QDECIMAL_SLACK. */
+    const uint8_t *(*groups)(double *y, const uint8_t *codes, const uint8_t *p, const uint8_t *end, uint32_t n,
+                             uint32_t head);
+};
+enum { QDECIMAL_SLACK = 8 };
+extern struct qdecimal_ops qdecimal_ops;
+const uint8_t *qdecimal_groups_scalar(double *y, const uint8_t *codes, const uint8_t *p, const uint8_t *end, uint32_t n,
+                                      uint32_t head);
+void qdecimal_ops_avx2(struct qdecimal_ops *ops);
+void qdecimal_ops_avx512(struct qdecimal_ops *ops);
+
 /* DDSketch's samples (kernels/gamma.h, kernels/ddsketch.c). */
 struct gamma_map;
 struct ddsketch_scan {

@@ -3,25 +3,25 @@
 #include <math.h>
 
 #include "kernels/bits.h"
+#include "kernels/decimal.h"
+#include "kernels/ops.h"
 #include "kernels/order.h"
 #include "kernels/qpane.h"
 
-enum { TINY_MAX_N = 24, E_MAX = 7, NEGATIVE = 0x80, GROUP = 8, GROUP_MAX_SIZE = 52 };
-#define Y_END (INT64_C(1) << 51)
+enum { TINY_MAX_N = 24, NEGATIVE = 0x80, GROUP = QDECIMAL_GROUP };
 
-static const double POWER_OF_10[E_MAX + 1] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
-static const uint8_t WIDTH[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 26, 52};
+const uint8_t qdecimal_width[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 26, 52};
 
 /* y with y / 10^e the same bits as v? */
 static inline bool scale(double v, unsigned e, int64_t *ret_y)
 {
     const double round = 6755399441055744.0; /* 1.5 * 2^52: adding it leaves an integer */
-    double scaled = v * POWER_OF_10[e];
-    if (!(fabs(scaled) < (double)Y_END))
+    double scaled = v * decimal_pow10[e];
+    if (!(fabs(scaled) < (double)QDECIMAL_Y_END))
         return false;
     double y = (scaled + round) - round;
     *ret_y = (int64_t)y;
-    return bits_of_f64((double)*ret_y / POWER_OF_10[e]) == bits_of_f64(v); /* -0 would come back as 0 */
+    return bits_of_f64((double)*ret_y / decimal_pow10[e]) == bits_of_f64(v); /* -0 would come back as 0 */
 }
 
 /* The least e that holds all samples, and their y; false if there is none. */
@@ -33,7 +33,7 @@ static bool scale_all(const uint64_t *keys, uint32_t n, int64_t *y, unsigned *re
             i++;
             continue;
         }
-        if (++e > E_MAX)
+        if (++e > QDECIMAL_E_MAX)
             return false;
         i = 0; /* earlier samples need their y at this scale */
     }
@@ -44,7 +44,7 @@ static bool scale_all(const uint64_t *keys, uint32_t n, int64_t *y, unsigned *re
 static unsigned width_code(uint64_t most)
 {
     unsigned bits = bits_width(most), code = bits < 8 ? bits : 8;
-    while (WIDTH[code] < bits)
+    while (qdecimal_width[code] < bits)
         code++;
     return code;
 }
@@ -83,7 +83,7 @@ static size_t packed_write(uint8_t *dst, const int64_t *y, uint32_t n, uint8_t h
             any |= (uint64_t)(y[i - 1] - y[i]);
         unsigned code = width_code(any);
         codes[g / 2] |= (uint8_t)(code << (g % 2 * 4));
-        p = pack(p, y, from, end, WIDTH[code]);
+        p = pack(p, y, from, end, qdecimal_width[code]);
     }
     return (size_t)(p - dst);
 }
@@ -125,68 +125,77 @@ uint64_t qdecimal_count(const uint8_t *bytes, size_t size)
     return n <= TINY_MAX_N ? n : 0;
 }
 
-static bool tiny_read(const uint8_t *p, const uint8_t *end, int64_t y, uint64_t n, uint64_t head, double power,
-                      double *out)
+static bool tiny_read(const uint8_t *p, const uint8_t *end, uint64_t n, uint64_t head, double *y)
 {
+    int64_t last = (int64_t)y[0];
     for (uint64_t i = 1; i < head; i++) {
         uint64_t step;
         p = bits_get_varint(p, end, &step);
-        if (!p || step >= 2 * (uint64_t)Y_END)
+        if (!p || step >= 2 * (uint64_t)QDECIMAL_Y_END)
             return false;
-        y -= (int64_t)step;
-        if (y <= -Y_END)
+        last -= (int64_t)step;
+        if (last <= -QDECIMAL_Y_END)
             return false;
-        out[i] = (double)y / power;
+        y[i] = (double)last;
     }
     return head < n || p == end;
 }
 
-static bool packed_read(const uint8_t *p, const uint8_t *end, int64_t y, uint32_t n, uint32_t head, double power,
-                        double *out)
+const uint8_t *qdecimal_groups_scalar(double *y, const uint8_t *codes, const uint8_t *p, const uint8_t *end, uint32_t n,
+                                      uint32_t head)
 {
-    uint32_t groups = (n - 1 + GROUP - 1) / GROUP;
-    const uint8_t *codes = p;
-    if ((size_t)(end - p) < (groups + 1) / 2 || (groups % 2 && p[groups / 2] >> 4))
-        return false;
-    p += (groups + 1) / 2;
+    int64_t last = (int64_t)y[0];
     for (uint32_t g = 0; g * GROUP + 1 < head; g++) {
-        unsigned width = WIDTH[codes[g / 2] >> (g % 2 * 4) & 15];
+        unsigned width = qdecimal_width[codes[g / 2] >> (g % 2 * 4) & 15];
         uint32_t from = 1 + g * GROUP, steps = n - from < GROUP ? n - from : GROUP;
-        size_t size = (steps * width + 7) / 8;
-        if ((size_t)(end - p) < size)
-            return false;
-        uint8_t padded[GROUP_MAX_SIZE + 8] = {0};
-        const uint8_t *group = p;
-        if ((size_t)(end - p) < size + 8) { /* loads of eight bytes would leave the state */
-            memcpy(padded, p, size);
+        const uint8_t *behind = qdecimal_group_end(p, end, width, steps), *group = p;
+        if (!behind)
+            return NULL;
+        uint8_t padded[QDECIMAL_GROUP_MAX + 8] = {0};
+        if (end - behind < 8) { /* loads of eight bytes would leave the state */
+            memcpy(padded, p, (size_t)(behind - p));
             group = padded;
         }
         uint64_t mask = (UINT64_C(1) << width) - 1;
-        uint32_t wanted = head - from < steps ? head - from : steps;
-        for (uint32_t i = 0, bit = 0; i < wanted; i++, bit += width) {
-            y -= (int64_t)(bits_load_u64(group + bit / 8) >> bit % 8 & mask);
-            out[from + i] = (double)y / power;
+        for (uint32_t i = 0, bit = 0; i < steps; i++, bit += width) {
+            last -= (int64_t)(bits_load_u64(group + bit / 8) >> bit % 8 & mask);
+            y[from + i] = (double)last;
         }
-        if (y <= -Y_END || (steps * width % 8 != 0 && p[size - 1] >> steps * width % 8 != 0))
-            return false;
-        p += size;
+        p = behind;
     }
-    return head < n || p == end;
+    return last > -QDECIMAL_Y_END ? p : NULL;
 }
 
-bool qdecimal_read(const uint8_t *bytes, size_t size, uint64_t n, uint64_t head, double *out)
+static bool packed_read(const uint8_t *p, const uint8_t *end, uint32_t n, uint32_t head, double *y)
+{
+    uint32_t groups = (n - 1 + QDECIMAL_GROUP - 1) / QDECIMAL_GROUP;
+    const uint8_t *codes = p;
+    if ((size_t)(end - p) < (groups + 1) / 2 || (groups % 2 && p[groups / 2] >> 4))
+        return false;
+    p = qdecimal_ops.groups(y, codes, p + (groups + 1) / 2, end, n, head);
+    return p && (head < n || p == end);
+}
+
+bool qdecimal_read_scaled(const uint8_t *bytes, size_t size, uint64_t n, uint64_t head, double *y)
 {
     const uint8_t *p = bytes + 1, *end = bytes + size;
     bool packed = (bytes[0] & QPANE_FORM_MASK) == QPANE_PACKED;
-    double power = POWER_OF_10[bytes[0] >> 4 & E_MAX];
     uint64_t first = 0, skipped;
     if (packed)
         p = bits_get_varint(p, end, &skipped);
     p = p ? bits_get_varint(p, end, &first) : NULL;
-    if (!p || first >= (uint64_t)Y_END || (bytes[0] & NEGATIVE && first == 0))
+    if (!p || first >= (uint64_t)QDECIMAL_Y_END || (bytes[0] & NEGATIVE && first == 0))
         return false;
-    int64_t y = bytes[0] & NEGATIVE ? -(int64_t)first : (int64_t)first;
-    out[0] = (double)y / power;
-    return packed ? packed_read(p, end, y, (uint32_t)n, (uint32_t)head, power, out)
-                  : tiny_read(p, end, y, n, head, power, out);
+    y[0] = bytes[0] & NEGATIVE ? -(double)first : (double)first;
+    return packed ? packed_read(p, end, (uint32_t)n, (uint32_t)head, y) : tiny_read(p, end, n, head, y);
+}
+
+bool qdecimal_read(const uint8_t *bytes, size_t size, uint64_t n, uint64_t head, double *out)
+{
+    if (!qdecimal_read_scaled(bytes, size, n, head, out))
+        return false;
+    const double power = decimal_pow10[qdecimal_scale(bytes)];
+    for (uint64_t i = 0; i < head; i++)
+        out[i] /= power;
+    return true;
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/bits.h"
 #include "kernels/carve.h"
+#include "kernels/decimal.h"
 #include "kernels/frame.h"
 #include "kernels/order.h"
 #include "kernels/qdecimal.h"
@@ -110,14 +111,19 @@ static bool frames_read(const uint8_t *bytes, size_t size, uint64_t n, double *o
 }
 
 /* The first `head` samples of a pane of one frame. */
-static bool frame_read_head(const uint8_t *bytes, size_t size, uint64_t n, uint64_t head, double *out)
+static bool frame_read_head(const uint8_t *bytes, size_t size, uint64_t n, uint64_t head, bool scaled, double *out)
 {
     const uint8_t *end = bytes + size, *p = bits_get_varint(bytes + 1, end, &n);
-    return p && frame_decode_head_f64(p, (size_t)(end - p), (uint32_t)n, (uint32_t)head, out) > 0;
+    if (!p)
+        return false;
+    size_t left = (size_t)(end - p);
+    size_t took = scaled ? frame_decode_head_scaled(p, left, (uint32_t)n, (uint32_t)head, out)
+                         : frame_decode_head_f64(p, left, (uint32_t)n, (uint32_t)head, out);
+    return took > 0 && (head < n || took == left);
 }
 
-/* Opens a pane of n samples, of which at least the first `head` are read. */
-static uint64_t open_counted(const uint8_t *bytes, size_t size, uint64_t n, uint64_t head, double *out,
+/* Opens a pane of n samples, of which at least the first `head` are read; times 10^e when they are `scaled`. */
+static uint64_t open_counted(const uint8_t *bytes, size_t size, uint64_t n, uint64_t head, bool scaled, double *out,
                              struct select_run *ret)
 {
     if (n == 0 || n > UINT32_MAX)
@@ -128,18 +134,19 @@ static uint64_t open_counted(const uint8_t *bytes, size_t size, uint64_t n, uint
         return n;
     ret->bytes = (const uint8_t *)out;
     head = head < n ? head : n;
-    if (form == QPANE_FRAME && (head == n || n > FRAME_MAX_N))
+    if (form == QPANE_FRAME && n > FRAME_MAX_N)
         return frames_read(bytes, size, n, out) ? n : 0;
     ret->n = (uint32_t)head;
     ret->unread = (uint32_t)(n - head);
-    if (form == QPANE_FRAME)
-        return frame_read_head(bytes, size, n, head, out) ? n : 0;
-    return qdecimal_read(bytes, size, n, head, out) ? n : 0;
+    bool read = form == QPANE_FRAME ? frame_read_head(bytes, size, n, head, scaled, out)
+                : scaled            ? qdecimal_read_scaled(bytes, size, n, head, out)
+                                    : qdecimal_read(bytes, size, n, head, out);
+    return read ? n : 0;
 }
 
 uint64_t qpane_open_head(const uint8_t *bytes, size_t size, uint64_t head, double *out, struct select_run *ret)
 {
-    return open_counted(bytes, size, qpane_count(bytes, size), head, out, ret);
+    return open_counted(bytes, size, qpane_count(bytes, size), head, false, out, ret);
 }
 
 uint64_t qpane_open(const uint8_t *bytes, size_t size, double *out, struct select_run *ret)
@@ -176,7 +183,7 @@ int qpane_validate(const uint8_t *bytes, size_t size, uint64_t n_max, const char
         return refuse(reason, "unknown form of a quantile pane");
     if (n == 0 || n > n_max || n > UINT32_MAX)
         return refuse(reason, "a quantile pane's sample count is out of range");
-    double first_v, part[QDECIMAL_MAX_N];
+    double first_v, part[QDECIMAL_MAX_N + QDECIMAL_SLACK];
     if (form == QPANE_DOUBLES) {
         if ((size - 1) % 8 != 0)
             return refuse(reason, "a quantile pane's doubles are cut short");
@@ -251,12 +258,32 @@ static bool answers(enum statistic statistic)
     return statistic == STATISTIC_COUNT || statistic == STATISTIC_QUANTILE || statistic == STATISTIC_QUANTILE_RANK;
 }
 
+/* The scale that all samples of all panes share as decimals, or a number above DECIMAL_E_MAX. */
+static unsigned common_scale(const struct state_ref *src, uint32_t k, const uint64_t *counts)
+{
+    unsigned scale = DECIMAL_E_MAX + 1;
+    for (uint32_t i = 0; i < k; i++) {
+        unsigned e = DECIMAL_E_MAX + 1;
+        uint64_t n;
+        const uint8_t *bytes = src[i].bytes, *end = bytes + src[i].size, *frame;
+        int form = bytes[0] & QPANE_FORM_MASK;
+        if (form == QPANE_TINY || form == QPANE_PACKED)
+            e = qdecimal_scale(bytes);
+        else if (form == QPANE_FRAME && counts[i] <= FRAME_MAX_N && (frame = bits_get_varint(bytes + 1, end, &n)))
+            e = frame_scale(frame, (size_t)(end - frame));
+        if (e > DECIMAL_E_MAX || (i > 0 && e != scale))
+            return DECIMAL_E_MAX + 1;
+        scale = e;
+    }
+    return scale;
+}
+
 /* Opens all panes, pane i of counts[i] samples, of each at least its first `head`. */
-static bool open_heads(const struct state_ref *src, uint32_t k, const uint64_t *counts, uint64_t head, double *samples,
-                       struct select_run *runs)
+static bool open_heads(const struct state_ref *src, uint32_t k, const uint64_t *counts, uint64_t head, bool scaled,
+                       double *samples, struct select_run *runs)
 {
     for (uint32_t i = 0; i < k; i++) {
-        if (open_counted(src[i].bytes, src[i].size, counts[i], head, samples, &runs[i]) == 0)
+        if (open_counted(src[i].bytes, src[i].size, counts[i], head, scaled, samples, &runs[i]) == 0)
             return false;
         if (runs[i].bytes == (const uint8_t *)samples)
             samples += runs[i].n;
@@ -288,18 +315,24 @@ int qpane_estimate(const struct state_ref *src, uint32_t k, enum statistic stati
     double *samples = (double *)(void *)rest, low, high;
     struct select_place at = place_of(statistic, q, total);
     uint64_t low_place = total - 1 - at.rank;
+    /* Integers of one scale order as their samples do, so only the two that are found are divided. */
+    unsigned scale = common_scale(src, k, counts);
+    bool scaled = scale <= DECIMAL_E_MAX, found = false;
     if (low_place <= SELECT_TOP_MAX && low_place < total / 4) {
         /* A few more than its share of the top are nearly always enough of a pane. */
-        if (!open_heads(src, k, counts, 2 * low_place / k + 4, samples, runs))
+        if (!open_heads(src, k, counts, 2 * low_place / k + 4, scaled, samples, runs))
             return SKETCH_CORRUPT;
-        if (select_top(runs, k, low_place, &low, &high)) {
-            *ret = between(statistic, at, low, high);
-            return SKETCH_OK;
-        }
+        found = select_top(runs, k, low_place, &low, &high);
     }
-    if (!open_heads(src, k, counts, UINT64_MAX, samples, runs))
-        return SKETCH_CORRUPT;
-    select_pair(runs, k, total, at.rank, &low, &high);
+    if (!found) {
+        if (!open_heads(src, k, counts, UINT64_MAX, scaled, samples, runs))
+            return SKETCH_CORRUPT;
+        select_pair(runs, k, total, at.rank, &low, &high);
+    }
+    if (scaled) {
+        low /= decimal_pow10[scale];
+        high /= decimal_pow10[scale];
+    }
     *ret = between(statistic, at, low, high);
     return SKETCH_OK;
 }

@@ -18,6 +18,7 @@
 #include "kernels/hll_loops.h"
 #include "kernels/ops.h"
 #include "kernels/order.h"
+#include "kernels/qdecimal.h"
 #include "random.h"
 #include "suite.h"
 
@@ -305,6 +306,53 @@ START_TEST(frame_double_twins)
             output_check(out, n * 8);
         }
     }
+}
+END_TEST
+
+/* --- packed decimal panes --- */
+
+/* Groups of every width at every size, whole, cut short, and with spare bits that are not zero. */
+START_TEST(qdecimal_twins)
+{
+    uint64_t s = suite_seed("twin.qdecimal");
+    uint8_t *fence = fenced();
+    static double expect[QDECIMAL_MAX_N + QDECIMAL_SLACK];
+    unsigned read = 0, refused = 0;
+    for (unsigned round = 0; round < 6 * ROUNDS; round++) {
+        uint32_t n = 2 + (round % ROUNDS <= SMALL_MAX ? round % ROUNDS : random_below(&s, QDECIMAL_MAX_N - 1));
+        uint32_t groups = (n - 1 + 7) / 8, head = round % 3 ? n : 1 + random_below(&s, n);
+        uint8_t codes[QDECIMAL_MAX_N / 16 + 1], bytes[QDECIMAL_MAX_N * 7];
+        size_t size = 0;
+        bool wide = random_below(&s, 8) == 0;
+        for (uint32_t g = 0; g < groups; g++) {
+            unsigned code = random_below(&s, wide ? 16 : 14), steps = g + 1 < groups ? 8 : (n - 2) % 8 + 1;
+            codes[g / 2] = (uint8_t)(g % 2 ? codes[g / 2] | code << 4 : code);
+            unsigned bits = steps * qdecimal_width[code];
+            for (size_t end = size + (bits + 7) / 8; size < end; size++)
+                bytes[size] = (uint8_t)random_u64(&s);
+            if (bits % 8 && random_below(&s, 10))
+                bytes[size - 1] &= (uint8_t)((1u << bits % 8) - 1);
+        }
+        if (random_below(&s, 10) == 0)
+            size = random_below(&s, (uint32_t)size + 1);
+        uint8_t *p = against(fence, size, round & 1);
+        memcpy(p, bytes, size);
+        double first = (double)((int64_t)random_u64(&s) >> (13 + random_below(&s, 40)));
+        expect[0] = first;
+        const uint8_t *end = qdecimal_groups_scalar(expect, codes, p, p + size, n, head);
+        read += end != NULL;
+        refused += end == NULL;
+        EACH_LEVEL(level)
+        {
+            double *out = output_open();
+            out[0] = first;
+            ck_assert_msg(qdecimal_ops.groups(out, codes, p, p + size, n, head) == end, "groups %s n %u head %u",
+                          cpu_level_name(level), n, head);
+            output_check(out, (n + QDECIMAL_SLACK) * 8);
+            ck_assert_msg(!end || memcmp(out, expect, head * 8) == 0, "groups %s n %u", cpu_level_name(level), n);
+        }
+    }
+    ck_assert(read > ROUNDS && refused > ROUNDS / 4);
 }
 END_TEST
 
@@ -633,6 +681,7 @@ int main(void)
     tcase_add_test(tc, unpack_twins);
     tcase_add_test(tc, frame_integer_twins);
     tcase_add_test(tc, frame_double_twins);
+    tcase_add_test(tc, qdecimal_twins);
     tcase_add_test(tc, ddsketch_twins);
     tcase_add_test(tc, window_twins);
     tcase_add_test(tc, count_small_twins);
