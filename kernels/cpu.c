@@ -32,6 +32,7 @@ struct qdecimal_ops qdecimal_ops;
 static const struct ddsketch_ops ddsketch_scalar = {.scan = ddsketch_scan_scalar,
                                                     .indexes = ddsketch_indexes_scalar,
                                                     .count_small = ddsketch_count_small_scalar,
+                                                    .add_bytes = ddsketch_add_bytes_scalar,
                                                     .window_scan = ddsketch_window_scan_scalar,
                                                     .window_entries = ddsketch_window_entries_scalar};
 struct ddsketch_ops ddsketch_ops;

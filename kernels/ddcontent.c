@@ -110,22 +110,21 @@ static int refuse(const char **reason, const char *text)
 
 static double alpha_of(uint8_t code)
 {
-    double scale = 10;
-    for (unsigned e = 1; e < code >> 4; e++)
-        scale *= 10;
-    return (code & 15) / scale;
+    static const double scale[16] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+    return (code & 15) / scale[code >> 4];
 }
 
 /* The head of any bytes. */
 int ddhead_read(struct ddhead *h, const uint8_t *bytes, size_t size, const char **reason)
 {
     const uint8_t *p = bytes, *end = bytes + size;
-    *h = (struct ddhead){0};
+    h->nonfinite_n = h->zero_n = 0;
+    h->has_positive = h->has_negative = false;
     if (size < 3)
         return refuse(reason, "a DDSketch state is cut short");
     uint8_t bits = *p++, code = *p++;
     h->collapsed = bits & HAS_COLLAPSED;
-    h->alpha = alpha_of(code);
+    h->alpha = alpha_of(code); /* of a code there is */
     if (bits & 128 || (code != 0 && (code >> 4 < 1 || code >> 4 > 6 || (code & 15) == 0)))
         return refuse(reason, "a DDSketch state's head is malformed");
     if (code == 0) {
@@ -170,10 +169,10 @@ static const struct ddstore_cursor *head_store(const struct ddhead *h, bool nega
 
 /* --- the sum of states --- */
 
-void ddtally_bins(const struct ddtally *t, struct ddstore *s)
+void ddtally_bins(const struct ddtally *t, int32_t low, struct ddstore *s)
 {
-    uint32_t bins_n = s->bins_n;
-    for (uint32_t i = 0; i < t->cleared; i++) {
+    uint32_t bins_n = s->bins_n, width = (uint32_t)(t->top - low) + 1;
+    for (uint32_t i = 0; i < width; i++) {
         uint64_t n = t->window[i];
         s->bins[bins_n] = (struct ddstore_bin){t->top - (int32_t)i, n}; /* no branch: stays if there are samples */
         bins_n += n != 0;
@@ -204,7 +203,8 @@ static void lower(struct ddstore *s, int32_t *low, int32_t index, uint8_t share)
 }
 
 /* All heads' bins of one sign into the tally, and into s the lowest one's share; false when the spread is too wide. */
-static bool unite_narrow(struct ddstore *s, const struct ddhead *heads, uint32_t k, bool negative, struct ddtally *t)
+static bool unite_narrow(struct ddstore *s, const struct ddhead *heads, uint32_t k, bool negative, struct ddtally *t,
+                         int32_t *ret_low)
 {
     int32_t low = INT32_MAX;
     for (uint32_t i = 0; i < k; i++) {
@@ -217,6 +217,7 @@ static bool unite_narrow(struct ddstore *s, const struct ddhead *heads, uint32_t
             return false;
         lower(s, &low, (int32_t)lowest, c.low_share);
     }
+    *ret_low = low;
     return true;
 }
 
@@ -293,9 +294,10 @@ static void unite(struct ddstore *s, const struct ddhead *heads, uint32_t k, boo
     t.top = find_top(s, heads, k, negative);
     if (t.top == INT32_MIN)
         return;
-    if (unite_narrow(s, heads, k, negative, &t)) {
+    int32_t low;
+    if (unite_narrow(s, heads, k, negative, &t, &low)) {
         s->bins = carve(scratch, (t.cleared + 1) * sizeof *s->bins);
-        ddtally_bins(&t, s);
+        ddtally_bins(&t, low, s);
         return;
     }
     uint64_t entries = entries_count(heads, k, negative);

@@ -57,8 +57,8 @@ int ddcontent_open(struct ddcontent *c, const struct state_ref *src, uint32_t k,
 bool ddcontent_top(struct ddcontent *c, uint32_t k, uint64_t place, void *scratch);
 enum { DDCONTENT_TOP_MAX = 192 };
 
-/* Appends the tally's bins to s, which has room for one more. */
-void ddtally_bins(const struct ddtally *t, struct ddstore *s);
+/* Appends the tally's bins down to `low` to s, which has room for one more. */
+void ddtally_bins(const struct ddtally *t, int32_t low, struct ddstore *s);
 
 /* An entry to be sorted: bins from the top down, then the entry's number. */
 static inline uint64_t ddsort_key(int32_t index, uint32_t number)

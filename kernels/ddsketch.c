@@ -143,7 +143,7 @@ static void reading_finish(struct reading *r, struct ddstore *s, struct ddstore_
     if (r->n == 0)
         return;
     if (r->where == IN_WORDS) {
-        ddtally_bins(&r->tally, s);
+        ddtally_bins(&r->tally, r->low, s);
     } else if (r->where == IN_BYTES) {
         s->n = r->n;
         ddwindow_open(&r->window, s, r->bytes, (uint32_t)(r->top - r->low) + 1, r->top);
@@ -222,15 +222,29 @@ static double extreme(const struct gamma_map *map, const struct ddstore *s, bool
     return gamma_at_share(map, bin->index, top ? s->top_share : s->low_share);
 }
 
+/* gamma_representative, of the same index only once: neighbours are often in one bin. */
+struct representative {
+    int32_t index;
+    bool known;
+    double value;
+};
+static double representative(const struct gamma_map *map, int32_t index, struct representative *last)
+{
+    if (!last->known || last->index != index)
+        *last = (struct representative){index, true, gamma_representative(map, index)};
+    return last->value;
+}
+
 /* The magnitude of the sample `place` places below the store's greatest. */
-static double magnitude_at(const struct gamma_map *map, const struct ddstore *s, uint64_t place)
+static double magnitude_at(const struct gamma_map *map, const struct ddstore *s, uint64_t place,
+                           struct representative *last)
 {
     if (place == 0 || place == s->n - 1)
         return extreme(map, s, place == 0);
     uint32_t i = 0;
     while (place >= s->bins[i].n)
         place -= s->bins[i++].n;
-    double v = gamma_representative(map, s->bins[i].index);
+    double v = representative(map, s->bins[i].index, last);
     if (i == 0)
         v = fmin(v, extreme(map, s, true));
     if (i == s->bins_n - 1)
@@ -239,24 +253,26 @@ static double magnitude_at(const struct gamma_map *map, const struct ddstore *s,
 }
 
 /* The sample at `rank` from the smallest, of all finite ones. */
-static double sample_at(const struct gamma_map *map, const struct ddcontent *c, uint64_t rank)
+static double sample_at(const struct gamma_map *map, const struct ddcontent *c, uint64_t rank,
+                        struct representative *last)
 {
     if (rank < c->negative.n)
-        return -magnitude_at(map, &c->negative, rank);
+        return -magnitude_at(map, &c->negative, rank, last);
     rank -= c->negative.n;
     if (rank < c->zero_n)
         return 0;
-    return magnitude_at(map, &c->positive, c->positive.n - 1 - (rank - c->zero_n));
+    return magnitude_at(map, &c->positive, c->positive.n - 1 - (rank - c->zero_n), last);
 }
 
 static double quantile(const struct ddcontent *c, double alpha, struct select_place at)
 {
     struct gamma_map map;
+    struct representative last = {0};
     gamma_init(&map, alpha);
-    double low = sample_at(&map, c, at.rank);
+    double low = sample_at(&map, c, at.rank, &last);
     if (at.high_weight == 0)
         return low;
-    return low * (1 - at.high_weight) + sample_at(&map, c, at.rank + 1) * at.high_weight;
+    return low * (1 - at.high_weight) + sample_at(&map, c, at.rank + 1, &last) * at.high_weight;
 }
 
 static int ddsketch_estimate(const struct state_ref *src, uint32_t k, const struct sketch_params *params,

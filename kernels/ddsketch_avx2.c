@@ -148,6 +148,18 @@ static void indexes(const struct gamma_map *map, const double *x, size_t n, int3
         gamma_settle(map, x, n, ret_index);
 }
 
+static void add_bytes(uint64_t *window, const uint8_t *bytes, size_t n)
+{
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        __m256i *at = (__m256i *)(void *)(window + i);
+        __m256i more = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(bits_load_i32(bytes + i)));
+        _mm256_storeu_si256(at, _mm256_add_epi64(_mm256_loadu_si256(at), more));
+    }
+    for (; i < n; i++)
+        window[i] += bytes[i];
+}
+
 static void window_scan(struct ddwindow_scan *ret, const uint8_t *samples, size_t blocks, uint64_t *ret_used)
 {
     const __m256i zero = _mm256_setzero_si256(), one = _mm256_set1_epi8(1), large = _mm256_set1_epi8((char)129);
@@ -178,37 +190,58 @@ static uint8_t *window_entries(uint8_t *p, const uint8_t *samples, size_t blocks
     return ddwindow_loop_entries(p, samples, blocks, used);
 }
 
-static bool count_small(const uint8_t *bytes, size_t size, uint64_t *ret_samples)
+/* Up to 32 bytes from `at` on, in the upper lanes: *shift lanes before them are others. */
+static inline __m256i load_last(const uint8_t *bytes, size_t size, size_t at, unsigned *shift)
+{
+    size_t left = at < size ? size - at : 0;
+    __m256i v = _mm256_setzero_si256();
+    *shift = 0;
+    if (left >= 32) {
+        memcpy(&v, bytes + at, 32);
+    } else if (left > 0 && size >= 32) {
+        memcpy(&v, bytes + size - 32, 32);
+        *shift = (unsigned)(32 - left);
+    } else if (left > 0) {
+        uint8_t padded[32] = {0};
+        memcpy(padded, bytes + at, left);
+        memcpy(&v, padded, 32);
+    }
+    return v;
+}
+
+static size_t count_small(const uint8_t *bytes, size_t size, uint64_t *is_count, uint64_t *ret_samples)
 {
     const __m256i bit = _mm256_set1_epi64x((int64_t)UINT64_C(0x8040201008040201)), zero = _mm256_setzero_si256();
     const __m256i each = _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
-    uint64_t is_count = 0;
     __m256i sum = zero;
-    for (size_t at = 0; at < size; at += 64) {
-        size_t part = size - at < 64 ? size - at : 64;
-        uint8_t padded[64] = {0};
-        const uint8_t *p = bytes + at;
-        if (part < 64) {
-            memcpy(padded, p, part);
-            p = padded;
-        }
+    size_t taken = 0;
+    for (bool go_on = true; go_on && taken < size;) {
         __m256i v[2];
-        memcpy(v, p, sizeof v);
-        if (_mm256_movemask_epi8(_mm256_or_si256(v[0], v[1])) != 0)
-            return false;
-        uint64_t many = (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(v[0], 7)) |
-                        (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(v[1], 7)) << 32;
-        uint64_t counts = ddstore_loop_counts(many, part, &is_count);
+        unsigned shift[2];
+        uint64_t many = 0, large = 0;
         for (unsigned i = 0; i < 2; i++) {
-            __m256i bits = _mm256_shuffle_epi8(_mm256_set1_epi32((int)(uint32_t)(counts >> 32 * i)), each);
+            v[i] = load_last(bytes, size, taken + 32 * i, &shift[i]);
+            many |= (uint64_t)((uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(v[i], 7)) >> shift[i]) << 32 * i;
+            large |= (uint64_t)((uint32_t)_mm256_movemask_epi8(v[i]) >> shift[i]) << 32 * i;
+        }
+        size_t part = size - taken < 64 ? size - taken : 64;
+        if (large) {
+            part = (unsigned)__builtin_ctzll(large);
+            go_on = false;
+        }
+        uint64_t counts = ddstore_loop_counts(_bzhi_u64(many, (unsigned)part), part, is_count);
+        for (unsigned i = 0; i < 2; i++) {
+            __m256i bits =
+                _mm256_shuffle_epi8(_mm256_set1_epi32((int)((uint32_t)(counts >> 32 * i) << shift[i])), each);
             __m256i mask = _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit), bit);
             sum = _mm256_add_epi64(sum, _mm256_sad_epu8(_mm256_and_si256(v[i], mask), zero));
         }
+        taken += part;
     }
     uint64_t lane[LANES];
     _mm256_storeu_si256((__m256i *)(void *)lane, sum);
-    *ret_samples = size + lane[0] + lane[1] + lane[2] + lane[3];
-    return !is_count;
+    *ret_samples = taken + lane[0] + lane[1] + lane[2] + lane[3];
+    return taken;
 }
 
 void ddsketch_ops_avx2(struct ddsketch_ops *ops)
@@ -216,6 +249,7 @@ void ddsketch_ops_avx2(struct ddsketch_ops *ops)
     *ops = (struct ddsketch_ops){.scan = scan,
                                  .indexes = indexes,
                                  .count_small = count_small,
+                                 .add_bytes = add_bytes,
                                  .window_scan = window_scan,
                                  .window_entries = window_entries};
 }

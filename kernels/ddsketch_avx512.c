@@ -93,6 +93,21 @@ static void indexes(const struct gamma_map *map, const double *x, size_t n, int3
         gamma_settle(map, x, n, ret_index);
 }
 
+static void add_bytes(uint64_t *window, const uint8_t *bytes, size_t n)
+{
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        __m512i more = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128((int64_t)bits_load_u64(bytes + i)));
+        _mm512_storeu_si512(window + i, _mm512_add_epi64(more, _mm512_loadu_si512(window + i)));
+    }
+    if (i < n) {
+        __mmask8 lanes = (__mmask8)((1u << (n - i)) - 1);
+        __m512i more = _mm512_cvtepu8_epi64(_mm_maskz_loadu_epi8(lanes, bytes + i));
+        more = _mm512_add_epi64(more, _mm512_maskz_loadu_epi64(lanes, window + i));
+        _mm512_mask_storeu_epi64(window + i, lanes, more);
+    }
+}
+
 static void window_scan(struct ddwindow_scan *ret, const uint8_t *samples, size_t blocks, uint64_t *ret_used)
 {
     uint64_t large = 0;
@@ -149,21 +164,25 @@ static uint8_t *window_entries(uint8_t *p, const uint8_t *samples, size_t blocks
     return p;
 }
 
-static bool count_small(const uint8_t *bytes, size_t size, uint64_t *ret_samples)
+static size_t count_small(const uint8_t *bytes, size_t size, uint64_t *is_count, uint64_t *ret_samples)
 {
     __m512i sum = _mm512_setzero_si512();
-    uint64_t is_count = 0;
-    for (size_t at = 0; at < size; at += 64) {
-        size_t part = size - at < 64 ? size - at : 64;
-        __m512i v = _mm512_maskz_loadu_epi8(_bzhi_u64(UINT64_MAX, (unsigned)part), bytes + at);
-        if (_mm512_movepi8_mask(v) != 0)
-            return false;
-        uint64_t many = _mm512_movepi8_mask(_mm512_slli_epi16(v, 7));
-        uint64_t counts = ddstore_loop_counts(many, part, &is_count);
+    size_t taken = 0;
+    for (bool go_on = true; go_on && taken < size;) {
+        size_t part = size - taken < 64 ? size - taken : 64;
+        __m512i v = _mm512_maskz_loadu_epi8(_bzhi_u64(UINT64_MAX, (unsigned)part), bytes + taken);
+        uint64_t many = _mm512_movepi8_mask(_mm512_slli_epi16(v, 7)), large = _mm512_movepi8_mask(v);
+        if (large) {
+            part = (unsigned)__builtin_ctzll(large);
+            many = _bzhi_u64(many, (unsigned)part);
+            go_on = false;
+        }
+        uint64_t counts = ddstore_loop_counts(many, part, is_count);
         sum = _mm512_add_epi64(sum, _mm512_sad_epu8(_mm512_maskz_mov_epi8(counts, v), _mm512_setzero_si512()));
+        taken += part;
     }
-    *ret_samples = size + (uint64_t)_mm512_reduce_add_epi64(sum);
-    return !is_count;
+    *ret_samples = taken + (uint64_t)_mm512_reduce_add_epi64(sum);
+    return taken;
 }
 
 void ddsketch_ops_avx512(struct ddsketch_ops *ops)
@@ -171,6 +190,7 @@ void ddsketch_ops_avx512(struct ddsketch_ops *ops)
     *ops = (struct ddsketch_ops){.scan = scan,
                                  .indexes = indexes,
                                  .count_small = count_small,
+                                 .add_bytes = add_bytes,
                                  .window_scan = window_scan,
                                  .window_entries = window_entries};
 }

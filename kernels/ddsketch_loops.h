@@ -65,18 +65,19 @@ static inline uint64_t ddstore_loop_sum_bytes(uint64_t w)
 }
 
 /*
- * Which of up to 64 bytes of form 2 are counts, given the lowest bit of each. A byte is one if the byte before is an
- * entry whose low bit stands, so where such bits stand in a row every other byte is a count. Which, is found for all
- * bytes at once by letting a carry run through each row (Langdale, Lemire, Parsing Gigabytes of JSON per Second,
- * section 3.1.1, where the rows are backslashes). *is_count: whether the first byte is one, and then whether the one
- * after the last is.
+ * Which of up to 64 bytes of form 2 are counts, given the lowest bit of each (0 behind them). A byte is one if the byte
+ * before is an entry whose low bit stands, so where such bits stand in a row every other byte is a count. Which, is
+ * found for all bytes at once by letting a carry run through each row (Langdale, Lemire, Parsing Gigabytes of JSON per
+ * Second, section 3.1.1, where the rows are backslashes). *is_count: whether the first byte is one, and then whether
+ * the one after the last is.
  */
 static inline uint64_t ddstore_loop_counts(uint64_t many, size_t size, uint64_t *is_count)
 {
     const uint64_t odd = UINT64_C(0xaaaaaaaaaaaaaaaa);
     uint64_t starts = many & ~*is_count, next = ((starts << 1 | odd) - starts) ^ odd;
     uint64_t counts = next ^ (many | *is_count);
-    *is_count = (next & many) >> (size - 1) & 1;
+    if (size > 0)
+        *is_count = (next & many) >> (size - 1) & 1;
     return size == 64 ? counts : counts & ((UINT64_C(1) << size) - 1);
 }
 

@@ -97,10 +97,12 @@ uint8_t *ddstore_write(uint8_t *p, const struct ddstore *s, int form)
     return p;
 }
 
-static bool read_varint(struct ddstore_cursor *c, uint64_t *ret)
+static inline bool read_varint(struct ddstore_cursor *c, uint64_t *ret)
 {
-    if (c->p < c->end && *c->p < 128) {
-        *ret = *c->p++;
+    if (c->end - c->p >= 2 && (c->p[0] < 128 || c->p[1] < 128)) { /* nearly always */
+        uint32_t two = bits_load_u16(c->p), second = two >> 7 & 1;
+        *ret = (two & 0x7f) | ((two >> 1 & 0x3f80) & (0 - second));
+        c->p += 1 + second;
         return true;
     }
     const uint8_t *p = bits_get_varint(c->p, c->end, ret);
@@ -111,20 +113,27 @@ static bool read_varint(struct ddstore_cursor *c, uint64_t *ret)
 
 void ddstore_open(struct ddstore_cursor *c, const uint8_t *bytes, size_t size, int form)
 {
-    *c = (struct ddstore_cursor){.p = bytes, .end = bytes + size, .form = form, .first = true};
-    uint64_t top = 0;
+    uint64_t top = 0, more = 0;
+    c->p = bytes;
+    c->end = bytes + size;
+    c->index = 0;
+    c->first_n = 0;
+    c->form = (uint8_t)form;
+    c->top_share = c->low_share = 0;
     c->failed = size < 3 || form <= DDSTORE_NONE || form >= DDSTORE_END;
     if (c->failed)
         return;
     c->top_share = *c->p++;
     c->low_share = *c->p++;
+    read_varint(c, &top);
     if (form == DDSTORE_COUNTED) {
-        const uint8_t *entry = c->p;
-        read_varint(c, &top);
-        c->p = c->failed ? c->p : entry; /* its low bit belongs to the first bin */
+        if (top & 1)
+            read_varint(c, &more);
+        c->first_n = top & 1 ? more + 2 : 1;
+        c->failed |= more >= UINT64_C(1) << 48;
         top >>= 1;
-    } else {
-        read_varint(c, &top);
+    } else if (form == DDSTORE_STEPS) {
+        c->first_n = 1;
     }
     c->index = bits_unzigzag(top);
     c->failed |= top > 2 * (uint64_t)GAMMA_INDEX_MAX;
@@ -156,21 +165,23 @@ bool ddstore_next(struct ddstore_cursor *c, int32_t *ret_index, uint64_t *ret_n)
         return false;
     if (c->form >= DDSTORE_BYTES)
         return next_dense(c, ret_index, ret_n);
-    if (c->p == c->end && !(c->first && c->form == DDSTORE_STEPS))
+    if (c->first_n > 0) {
+        *ret_index = (int32_t)c->index;
+        *ret_n = c->first_n;
+        c->first_n = 0;
+        return true;
+    }
+    if (c->p == c->end || !read_varint(c, &entry))
         return false;
     *ret_n = 1;
-    if (c->form == DDSTORE_STEPS) {
-        if (!c->first && !read_varint(c, &entry))
-            return false;
-    } else {
-        if (!read_varint(c, &entry) || ((entry & 1) && !read_varint(c, &more)))
+    if (c->form == DDSTORE_COUNTED) {
+        if ((entry & 1) && !read_varint(c, &more))
             return false;
         *ret_n = (entry & 1) ? more + 2 : 1;
-        entry = c->first ? 0 : (entry >> 1) + 1;
+        entry = (entry >> 1) + 1;
         c->failed = more >= UINT64_C(1) << 48;
     }
     c->failed |= entry > 2 * (uint64_t)GAMMA_INDEX_MAX;
-    c->first = false;
     c->index -= (int64_t)entry;
     c->failed |= c->index < -GAMMA_INDEX_MAX;
     *ret_index = (int32_t)c->index;
@@ -201,7 +212,7 @@ static int64_t tally_steps(struct ddstore_cursor *c, struct ddtally *t, uint64_t
     return t->top - (int64_t)at;
 }
 
-/* Form 3; all of it in one loop, which compilers turn into vector code. */
+/* Form 3. */
 static int64_t tally_bytes(struct ddstore_cursor *c, struct ddtally *t, uint64_t most)
 {
     size_t n = (size_t)(c->end - c->p);
@@ -214,8 +225,7 @@ static int64_t tally_bytes(struct ddstore_cursor *c, struct ddtally *t, uint64_t
     }
     if (n == 0 || !ddtally_reach(t, at + n - 1))
         return INT64_MIN;
-    for (size_t i = 0; i < n; i++)
-        t->window[at + i] += c->p[i];
+    ddsketch_ops.add_bytes(t->window + at, c->p, n);
     c->p += n;
     return t->top - (int64_t)(at + n - 1);
 }
@@ -225,13 +235,10 @@ static int64_t tally_bytes(struct ddstore_cursor *c, struct ddtally *t, uint64_t
 static int64_t tally_counted(struct ddstore_cursor *c, struct ddtally *t, uint64_t most)
 {
     const uint8_t *p = c->p, *end = c->end;
-    uint64_t at = (uint64_t)(t->top - c->index), entry, more = 0;
-    p = bits_get_varint(p, end, &entry); /* the first bin's, whose index is the top */
-    if (p && entry & 1)
-        p = bits_get_varint(p, end, &more);
-    if (!p || !ddtally_reach(t, at))
+    uint64_t at = (uint64_t)(t->top - c->index), entry, more;
+    if (!ddtally_reach(t, at))
         return INT64_MIN;
-    uint64_t samples = entry & 1 ? more + 2 : 1;
+    uint64_t samples = c->first_n;
     t->window[at] += samples;
     while (p < end && samples < most) {
         uint64_t n = 1;
@@ -257,6 +264,12 @@ static int64_t tally_counted(struct ddstore_cursor *c, struct ddtally *t, uint64
     }
     c->p = p;
     return t->top - (int64_t)at;
+}
+
+void ddsketch_add_bytes_scalar(uint64_t *window, const uint8_t *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        window[i] += bytes[i];
 }
 
 int64_t ddstore_tally(struct ddstore_cursor *c, struct ddtally *t, uint64_t most)
@@ -292,32 +305,64 @@ static uint64_t spread(uint64_t bits)
     return ((each + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101)) * 255;
 }
 
-bool ddsketch_count_small_scalar(const uint8_t *bytes, size_t size, uint64_t *ret_samples)
+size_t ddsketch_count_small_scalar(const uint8_t *bytes, size_t size, uint64_t *is_count, uint64_t *ret_samples)
 {
-    uint64_t w[8], is_count = 0, samples = size; /* an entry is one sample, a count is one more than it says */
+    uint64_t samples = 0; /* an entry is one sample, a count is one more than it says */
     for (size_t at = 0; at < size; at += 64) {
         size_t part = size - at < 64 ? size - at : 64;
-        uint64_t any = 0, many = 0;
-        if (part < 64)
-            memset(w, 0, sizeof w);
-        memcpy(w, bytes + at, part);
-        for (unsigned i = 0; i < 8; i++) {
-            any |= w[i];
+        uint64_t w[8], many = 0, large = 0;
+        for (size_t i = 0; i < 8; i++) {
+            size_t from = at + 8 * i;
+            if (from + 8 <= size) {
+                w[i] = bits_load_u64(bytes + from);
+            } else {
+                w[i] = 0;
+                for (size_t j = size; j > from; j--)
+                    w[i] = w[i] << 8 | bytes[j - 1];
+            }
             many |= low_bits(w[i]) << 8 * i;
+            large |= low_bits(w[i] >> 7) << 8 * i;
         }
-        if (any & UINT64_C(0x8080808080808080))
-            return false;
-        uint64_t counts = ddstore_loop_counts(many, part, &is_count);
+        size_t some = large ? (size_t)__builtin_ctzll(large) : part;
+        if (some < 64)
+            many &= (UINT64_C(1) << some) - 1;
+        uint64_t counts = ddstore_loop_counts(many, some, is_count);
         for (unsigned i = 0; i < 8; i++)
             samples += ddstore_loop_sum_bytes(w[i] & spread(counts >> 8 * i & 255));
+        if (large) {
+            *ret_samples = at + some + samples;
+            return at + some;
+        }
     }
-    *ret_samples = samples;
-    return !is_count;
+    *ret_samples = size + samples;
+    return size;
+}
+
+/* Samples of form 2 behind the first entry. */
+static uint64_t count_counted(struct ddstore_cursor *c)
+{
+    const uint8_t *p = c->p, *end = c->end;
+    uint64_t samples = 0, some, is_count = 0, v;
+    while (p < end) {
+        p += ddsketch_ops.count_small(p, (size_t)(end - p), &is_count, &some);
+        samples += some;
+        if (p == end)
+            break;
+        p = bits_get_varint(p, end, &v);
+        if (!p || v >= UINT64_C(1) << 48 || samples >= UINT64_C(1) << 48) {
+            c->failed = true;
+            return 0;
+        }
+        samples += is_count ? v + 1 : 1;
+        is_count = is_count ? 0 : v & 1;
+    }
+    c->failed |= is_count != 0;
+    return samples;
 }
 
 uint64_t ddstore_count(struct ddstore_cursor *c)
 {
-    uint64_t samples = 0, n, first = 0;
+    uint64_t samples = 0, n;
     int32_t index;
     if (c->failed)
         return 0;
@@ -333,10 +378,9 @@ uint64_t ddstore_count(struct ddstore_cursor *c)
             samples += steps ? *p < 128 : *p;
         return samples;
     }
-    if (c->form == DDSTORE_COUNTED && ddstore_next(c, &index, &first) &&
-        ddsketch_ops.count_small(c->p, (size_t)(c->end - c->p), &samples))
-        return first + samples;
-    for (samples = c->form == DDSTORE_COUNTED ? first : 0; ddstore_next(c, &index, &n);)
+    if (c->form == DDSTORE_COUNTED)
+        return c->first_n + count_counted(c);
+    for (samples = 0; ddstore_next(c, &index, &n);)
         samples += n;
     return samples;
 }

@@ -50,11 +50,10 @@ uint8_t *ddstore_write(uint8_t *p, const struct ddstore *s, int form);
 /* Reading from the top. Never reads outside [bytes, bytes + size). */
 struct ddstore_cursor {
     const uint8_t *p, *end;
-    int form;
-    bool failed; /* the bytes are malformed; no bin follows */
-    bool first;
-    uint8_t top_share, low_share;
     int64_t index;
+    uint64_t first_n; /* samples of the first entry, forms 1 and 2, until it has been given; then 0 */
+    bool failed;      /* the bytes are malformed; no bin follows */
+    uint8_t form, top_share, low_share;
 };
 void ddstore_open(struct ddstore_cursor *c, const uint8_t *bytes, size_t size, int form);
 /* The next entry: an index and its samples. Form 1 gives one entry a sample, so an index may come again. */

@@ -85,17 +85,26 @@ static struct gamma_number base_of(double alpha, bool inverse)
     return normalize(inverse ? divide(below, above) : divide(above, below), 0);
 }
 
+/* a b, not brought back below 2 before it is large: that is exact, whenever it is done. */
+static struct gamma_number grown_product(struct gamma_number a, struct gamma_number b)
+{
+    struct pair p = multiply((struct pair){a.hi, a.lo}, (struct pair){b.hi, b.lo});
+    if (__builtin_expect(p.hi > 0x1p200, 0))
+        return normalize(p, a.exponent + b.exponent);
+    return (struct gamma_number){p.hi, p.lo, a.exponent + b.exponent};
+}
+
 /* gamma^index: the definition of the bucket edges. */
 static struct gamma_number edge(const struct gamma_map *map, int32_t index)
 {
     struct gamma_number power = {1, 0, 0}, base = base_of(map->alpha, index < 0);
     for (uint32_t n = index < 0 ? 0 - (uint32_t)index : (uint32_t)index; n > 0; n >>= 1) {
         if (n & 1)
-            power = product(power, base);
+            power = grown_product(power, base);
         if (n > 1)
-            base = product(base, base);
+            base = grown_product(base, base);
     }
-    return power;
+    return normalize((struct pair){power.hi, power.lo}, power.exponent);
 }
 
 /* |x| >= e? */

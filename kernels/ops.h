@@ -105,9 +105,11 @@ struct ddsketch_ops {
     void (*scan)(struct ddsketch_scan *ret, const double *values, size_t n);
     /* The bucket of each |x[i]|, GAMMA_NONE of zero, infinite and NaN. */
     void (*indexes)(const struct gamma_map *map, const double *x, size_t n, int32_t *ret_index);
-    /* Samples of a store's bins of form 2 (kernels/ddstore.h) from an entry on, if all bytes are below 128; false if
-     * not, or if a count is missing at the end. */
-    bool (*count_small)(const uint8_t *bytes, size_t size, uint64_t *ret_samples);
+    /* Samples of a store's bins of form 2 (kernels/ddstore.h), up to a byte of 128 or more: returns the bytes before
+     * it. *is_count, 0 or 1: whether the first byte is a count, then whether the one behind those taken is. */
+    size_t (*count_small)(const uint8_t *bytes, size_t size, uint64_t *is_count, uint64_t *ret_samples);
+    /* window[i] += bytes[i]. */
+    void (*add_bytes)(uint64_t *window, const uint8_t *bytes, size_t n);
     /* What a window of counts says (kernels/ddwindow.h); bit i of ret_used[b] = byte i of block b is not 0. */
     void (*window_scan)(struct ddwindow_scan *ret, const uint8_t *samples, size_t blocks, uint64_t *ret_used);
     /* The entries of form 2 of the bins that `used` names, bin 0 being the one before the first; steps are at most 64,
@@ -117,7 +119,8 @@ struct ddsketch_ops {
 extern struct ddsketch_ops ddsketch_ops;
 void ddsketch_scan_scalar(struct ddsketch_scan *ret, const double *values, size_t n);
 void ddsketch_indexes_scalar(const struct gamma_map *map, const double *x, size_t n, int32_t *ret_index);
-bool ddsketch_count_small_scalar(const uint8_t *bytes, size_t size, uint64_t *ret_samples);
+size_t ddsketch_count_small_scalar(const uint8_t *bytes, size_t size, uint64_t *is_count, uint64_t *ret_samples);
+void ddsketch_add_bytes_scalar(uint64_t *window, const uint8_t *bytes, size_t n);
 void ddsketch_window_scan_scalar(struct ddwindow_scan *ret, const uint8_t *samples, size_t blocks, uint64_t *ret_used);
 uint8_t *ddsketch_window_entries_scalar(uint8_t *p, const uint8_t *samples, size_t blocks, const uint64_t *used);
 void ddsketch_ops_avx2(struct ddsketch_ops *ops);

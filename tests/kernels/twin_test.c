@@ -436,6 +436,30 @@ START_TEST(window_twins)
 }
 END_TEST
 
+START_TEST(add_bytes_twins)
+{
+    uint64_t s = suite_seed("twin.add_bytes");
+    uint8_t *fence = fenced();
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t n = size_of_round(round, &s);
+        uint8_t *bytes = against(fence, n, round & 1);
+        uint64_t before[N_MAX];
+        for (size_t i = 0; i < n; i++) {
+            bytes[i] = (uint8_t)random_u64(&s);
+            before[i] = random_u64(&s);
+        }
+        for (enum cpu_level level = CPU_SCALAR; level <= cpu_most() && cpu_force(level) == level; level++) {
+            uint64_t *out = output_open();
+            memcpy(out, before, n * 8);
+            ddsketch_ops.add_bytes(out, bytes, n);
+            for (size_t i = 0; i < n; i++)
+                ck_assert_uint_eq(out[i], before[i] + bytes[i]);
+            output_check(out, n * 8);
+        }
+    }
+}
+END_TEST
+
 START_TEST(count_small_twins)
 {
     uint64_t s = suite_seed("twin.count_small");
@@ -449,17 +473,19 @@ START_TEST(count_small_twins)
             p[i] = (uint8_t)(random_below(&s, 128) | (kind == 1 ? 1 : 0)) & (kind == 2 && i % 9 ? 0xfe : 0xff);
         if (kind == 3 && size > 0)
             p[random_below(&s, (uint32_t)size)] |= 128;
-        uint64_t expect = 0, got = 0;
-        bool small = true;
-        for (size_t i = 0; i < size && small; i++) { /* as the byte table says */
-            bool many = p[i] & 1;
-            small = p[i] < 128 && (!many || (i + 1 < size && p[i + 1] < 128));
-            expect += many && small ? 2u + p[++i] : 1;
+        bool is_count = random_below(&s, 4) == 0, count_at_start = is_count;
+        uint64_t expect = 0;
+        size_t some = 0;
+        for (; some < size && p[some] < 128; some++) { /* as the byte table says */
+            expect += is_count ? 1u + p[some] : 1;
+            is_count = !is_count && (p[some] & 1);
         }
-        counted += small;
+        counted += some > 64;
         for (enum cpu_level level = CPU_SCALAR; level <= cpu_most() && cpu_force(level) == level; level++) {
-            ck_assert(ddsketch_ops.count_small(p, size, &got) == small);
-            ck_assert(!small || got == expect);
+            uint64_t got = 0, state = count_at_start;
+            ck_assert_uint_eq(ddsketch_ops.count_small(p, size, &state, &got), some);
+            ck_assert_uint_eq(got, expect);
+            ck_assert_uint_eq(state, is_count);
         }
     }
     ck_assert(counted > ROUNDS);
@@ -684,6 +710,7 @@ int main(void)
     tcase_add_test(tc, qdecimal_twins);
     tcase_add_test(tc, ddsketch_twins);
     tcase_add_test(tc, window_twins);
+    tcase_add_test(tc, add_bytes_twins);
     tcase_add_test(tc, count_small_twins);
     tcase_add_test(tc, hll_twins);
     tcase_add_test(tc, hll_sparse_twins);
