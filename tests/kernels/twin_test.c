@@ -1,7 +1,8 @@
 /*
  * Twins: every function of kernels/ops.h at every level of this machine against the scalar one. Sizes 0..300 and odd
- * tails, NaN payloads, infinities, subnormal numbers, 1e300 and -0, any alignment. Inputs end where a page that cannot
- * be read begins, or begin where one ends; bytes around outputs must stay.
+ * tails, NaN payloads, infinities, subnormal numbers, 1e300 and -0, the ends of the integers' range, any alignment.
+ * Inputs end where a page that cannot be read begins, or begin where one ends; bytes around outputs must stay.
+ * twin_cover_test.py holds that no function of ops.h is missing here.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@
 #include "random.h"
 #include "suite.h"
 
-enum { N_MAX = 1100, SMALL_MAX = 300, ROOM = 64 * 1024, GUARD = 64 };
+enum { N_MAX = 4097, LARGE_MAX = 1100, SMALL_MAX = 300, ROOM = 64 * 1024, GUARD = 64 };
 
 /* --- memory with forbidden pages on both sides --- */
 
@@ -42,12 +43,26 @@ static void *against(uint8_t *fence, size_t bytes, bool end)
     return end ? fence + ROOM - bytes : fence;
 }
 
-/* An output of `bytes` between guards, at an address that is only a multiple of 8. */
-static uint8_t output_room[ROOM + 2 * GUARD + 8];
+/* `bytes` at any address: each eighth time against the fence behind them. */
+static uint8_t *anywhere(uint8_t *fence, size_t bytes, unsigned round)
+{
+    return fence + ROOM - bytes - round % 8;
+}
+
+/* An output of `bytes` between guards, at an address that is only a multiple of 8; a second one beside it. */
+static uint8_t output_rooms[2][ROOM + 2 * GUARD + 8];
+static void *output_in(uint8_t *room)
+{
+    memset(room, 0xa5, sizeof output_rooms[0]);
+    return room + GUARD + (8 - (uintptr_t)(room + GUARD) % 8) % 8;
+}
 static void *output_open(void)
 {
-    memset(output_room, 0xa5, sizeof output_room);
-    return output_room + GUARD + (8 - (uintptr_t)(output_room + GUARD) % 8) % 8;
+    return output_in(output_rooms[0]);
+}
+static void *output_open_second(void)
+{
+    return output_in(output_rooms[1]);
 }
 static void output_check(const void *output, size_t bytes)
 {
@@ -99,10 +114,20 @@ static void fill_doubles(uint8_t *at, size_t n, unsigned kind, uint64_t *s)
         bits_store_f64(at + 8 * i, kind_double(s, kind));
 }
 
-/* Sizes 0..300 in turn, then larger odd ones. */
+/* Sizes 0..300 in turn, then those around what vectors and blocks hold, then any. */
 static size_t size_of_round(unsigned round, uint64_t *s)
 {
-    return round <= SMALL_MAX ? round : SMALL_MAX + random_below(s, N_MAX - SMALL_MAX);
+    static const size_t odd[] = {301, 302, 303,  304,  305,  306,  307,  308, 309,
+                                 310, 311, 1023, 1024, 1025, 4095, 4096, 4097};
+    if (round <= SMALL_MAX)
+        return round;
+    if (round - SMALL_MAX <= sizeof odd / sizeof odd[0])
+        return odd[round - SMALL_MAX - 1];
+    return SMALL_MAX + random_below(s, LARGE_MAX - SMALL_MAX);
+}
+static unsigned frame_size_of_round(unsigned round, uint64_t *s)
+{
+    return (unsigned)size_of_round(round, s) % (FRAME_MAX_N + 1);
 }
 enum { ROUNDS = SMALL_MAX + 60 };
 
@@ -120,7 +145,7 @@ START_TEST(order_twins)
     for (unsigned round = 0; round < ROUNDS; round++) {
         size_t n = size_of_round(round, &s);
         unsigned kind = random_below(&s, KINDS);
-        uint8_t *values = against(fence, n * 8, round & 1);
+        uint8_t *values = round & 1 ? anywhere(fence, n * 8, round / 2) : fence;
         fill_doubles(values, n, kind, &s);
         order_keys_scalar(keys, values, n);
         uint64_t low = n ? keys[random_below(&s, (uint32_t)n)] : 0, high = n ? keys[random_below(&s, (uint32_t)n)] : 9;
@@ -132,9 +157,11 @@ START_TEST(order_twins)
             order_ops.keys(out, values, n);
             ck_assert_msg(n == 0 || memcmp(out, keys, n * 8) == 0, "keys %s n %zu", cpu_level_name(level), n);
             output_check(out, n * 8);
-            ck_assert_uint_eq(order_ops.between(got, values, n, low, high, &below), kept);
+            out = output_open();
+            ck_assert_uint_eq(order_ops.between(out, values, n, low, high, &below), kept);
             ck_assert_uint_eq(below, below_expect);
-            ck_assert(memcmp(got, expect, kept * 8) == 0);
+            ck_assert(memcmp(out, expect, kept * 8) == 0);
+            output_check(out, (n + ORDER_SLACK) * 8);
         }
         memcpy(expect, keys, n * 8);
         order_sort_scalar(expect, n, tmp);
@@ -221,6 +248,9 @@ static void fill_integers(uint64_t *v, size_t n, unsigned bits, uint64_t *s)
 {
     for (size_t i = 0; i < n; i++)
         v[i] = bits == 0 ? 0 : (uint64_t)((int64_t)random_u64(s) >> (64 - bits));
+    static const uint64_t ends[] = {0, 1, UINT64_MAX, INT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 53, UINT32_MAX};
+    for (size_t i = random_below(s, 20); bits == 64 && i < n; i += 1 + random_below(s, 20))
+        v[i] = ends[random_below(s, sizeof ends / sizeof *ends)];
 }
 
 START_TEST(frame_integer_twins)
@@ -229,7 +259,7 @@ START_TEST(frame_integer_twins)
     uint8_t *fence = fenced();
     static uint64_t expect[N_MAX], rows_expect[FRAME_PREDICTORS][FRAME_MAX_N], rows[FRAME_PREDICTORS][FRAME_MAX_N];
     for (unsigned round = 0; round < ROUNDS; round++) {
-        size_t n = round <= SMALL_MAX ? round : SMALL_MAX + random_below(&s, FRAME_MAX_N - SMALL_MAX + 1);
+        size_t n = frame_size_of_round(round, &s);
         uint64_t *v = against(fence, n * 8, round & 1), start = random_u64(&s), base = random_u64(&s);
         fill_integers(v, n, random_below(&s, 65), &s);
         EACH_LEVEL(level)
@@ -259,25 +289,31 @@ START_TEST(frame_double_twins)
 {
     uint64_t s = suite_seed("twin.frame_doubles");
     uint8_t *fence = fenced();
-    static uint64_t y[N_MAX], y_expect[N_MAX];
-    static int64_t c[N_MAX], c_expect[N_MAX];
+    static uint64_t y_expect[N_MAX], corrections[N_MAX];
+    static int64_t c_expect[N_MAX];
     static double expect[N_MAX];
     for (unsigned round = 0; round < 3 * ROUNDS; round++) {
-        size_t n = round % ROUNDS <= SMALL_MAX ? round % ROUNDS : random_below(&s, FRAME_MAX_N + 1);
+        size_t n = frame_size_of_round(round % ROUNDS, &s);
         unsigned e = random_below(&s, FRAME_E_MAX + 1), most = random_below(&s, 40), shift = random_below(&s, 64);
         double *v = against(fence, n * 8, round & 1);
         fill_doubles((uint8_t *)v, n, random_below(&s, KINDS), &s);
         unsigned misfits = frame_decimal_scalar(y_expect, v, (unsigned)n, e, most);
         EACH_LEVEL(level)
         {
+            uint64_t *y = output_open();
             unsigned got = frame_ops.decimal(y, v, (unsigned)n, e, most);
+            output_check(y, n * 8);
             ck_assert(got == misfits || (got > most && misfits > most));
             ck_assert(misfits > most || n == 0 || memcmp(y, y_expect, n * 8) == 0);
         }
         misfits = frame_near_decimal_scalar(y_expect, c_expect, v, (unsigned)n, e, most);
         EACH_LEVEL(level)
         {
+            uint64_t *y = output_open();
+            int64_t *c = output_open_second();
             unsigned got = frame_ops.near_decimal(y, c, v, (unsigned)n, e, most);
+            output_check(y, n * 8);
+            output_check(c, n * 8);
             ck_assert(got == misfits || (got > most && misfits > most));
             ck_assert(misfits > most || n == 0 || (memcmp(y, y_expect, n * 8) == 0 && memcmp(c, c_expect, n * 8) == 0));
         }
@@ -297,11 +333,11 @@ START_TEST(frame_double_twins)
         EACH_LEVEL(level)
         {
             double *out = output_open();
-            fill_integers(y, n, 6, &s);
+            fill_integers(corrections, n, 6, &s);
             memcpy(out, integers, n * 8);
             memcpy(expect, integers, n * 8);
-            frame_correct_scalar(expect, y, (unsigned)n, -31);
-            frame_ops.correct(out, y, (unsigned)n, -31);
+            frame_correct_scalar(expect, corrections, (unsigned)n, -31);
+            frame_ops.correct(out, corrections, (unsigned)n, -31);
             ck_assert_msg(n == 0 || memcmp(out, expect, n * 8) == 0, "correct %s n %zu", cpu_level_name(level), n);
             output_check(out, n * 8);
         }
@@ -512,14 +548,14 @@ START_TEST(hll_twins)
             output_check(out, n * 4);
         }
         size_t m = (size_t)16 << random_below(&s, 9);
-        uint8_t *src = against(fence, m, round & 1);
+        uint8_t *src = round & 1 ? anywhere(fence, m, round / 2) : fence;
         static uint8_t before[8192], united[8192];
         unsigned below = 1 + random_below(&s, 62);
         for (size_t i = 0; i < m; i++) {
             src[i] = (uint8_t)random_below(&s, below);
             united[i] = before[i] = (uint8_t)random_below(&s, 62);
         }
-        uint32_t many_expect[64], many[64];
+        uint32_t many_expect[64], *many;
         hll_histogram_scalar(src, m, many_expect);
         hll_raise_scalar(united, src, m);
         EACH_LEVEL(level)
@@ -529,8 +565,11 @@ START_TEST(hll_twins)
             hll_ops.raise(out, src, m);
             ck_assert_msg(memcmp(out, united, m) == 0, "raise %s m %zu", cpu_level_name(level), m);
             output_check(out, m);
+            many = output_open();
             hll_ops.histogram(src, m, many);
-            ck_assert_msg(memcmp(many, many_expect, sizeof many) == 0, "histogram %s m %zu", cpu_level_name(level), m);
+            output_check(many, sizeof many_expect);
+            ck_assert_msg(memcmp(many, many_expect, sizeof many_expect) == 0, "histogram %s m %zu",
+                          cpu_level_name(level), m);
         }
     }
 }
