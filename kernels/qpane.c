@@ -278,15 +278,34 @@ static unsigned common_scale(const struct state_ref *src, uint32_t k, const uint
     return scale;
 }
 
-/* Opens all panes, pane i of counts[i] samples, of each at least its first `head`. */
-static bool open_heads(const struct state_ref *src, uint32_t k, const uint64_t *counts, uint64_t head, bool scaled,
-                       double *samples, struct select_run *runs)
+/* How panes are read: as doubles or, scaled, as integers of one scale, which order as the samples do. */
+struct reading {
+    const struct state_ref *src;
+    const uint64_t *counts;
+    double *samples; /* each pane has qpane_room of its count */
+    uint32_t k;
+    bool scaled;
+};
+
+/* Samples of a pane of n that are read first, when the answer is at this share of all from the top: enough of them for
+ * nearly all panes of a series that does not change, whose counts above a cut spread as binomial ones do. */
+static uint64_t head_of(uint64_t n, double share)
 {
-    for (uint32_t i = 0; i < k; i++) {
-        if (open_counted(src[i].bytes, src[i].size, counts[i], head, scaled, samples, &runs[i]) == 0)
+    double mean = (double)n * share, wide = mean + 3.2 * sqrt(mean * (1 - share)), twice = 2 * mean;
+    return (uint64_t)(wide < twice ? wide : twice) + 4;
+}
+
+/* Opens pane after pane, of each at least the samples from the top down to that share; or, of those that are open, all
+ * of the ones that lack samples above `low`. */
+static bool open_panes(const struct reading *r, double share, const double *low, struct select_run *runs)
+{
+    double *samples = r->samples;
+    for (uint32_t i = 0; i < r->k; samples += qpane_room(r->counts[i++])) {
+        if (low && !select_lacks(&runs[i], *low))
+            continue;
+        uint64_t head = low ? UINT64_MAX : head_of(r->counts[i], share);
+        if (open_counted(r->src[i].bytes, r->src[i].size, r->counts[i], head, r->scaled, samples, &runs[i]) == 0)
             return false;
-        if (runs[i].bytes == (const uint8_t *)samples)
-            samples += runs[i].n;
     }
     return true;
 }
@@ -294,7 +313,7 @@ static bool open_heads(const struct state_ref *src, uint32_t k, const uint64_t *
 size_t qpane_estimate_scratch(uint64_t n, uint32_t k)
 {
     return carve_size(k * sizeof(struct select_run)) + carve_size(k * sizeof(uint64_t)) +
-           carve_size(qpane_room(n) * sizeof(double));
+           carve_size((n + k * qpane_room(0)) * sizeof(double));
 }
 
 int qpane_estimate(const struct state_ref *src, uint32_t k, enum statistic statistic, double q, void *scratch,
@@ -312,24 +331,19 @@ int qpane_estimate(const struct state_ref *src, uint32_t k, enum statistic stati
         return SKETCH_NONE;
     if (answer_without(statistic, q, total, ret))
         return SKETCH_OK;
-    double *samples = (double *)(void *)rest, low, high;
     struct select_place at = place_of(statistic, q, total);
     uint64_t low_place = total - 1 - at.rank;
-    /* Integers of one scale order as their samples do, so only the two that are found are divided. */
     unsigned scale = common_scale(src, k, counts);
-    bool scaled = scale <= DECIMAL_E_MAX, found = false;
-    if (low_place <= SELECT_TOP_MAX && low_place < total / 4) {
-        /* A few more than its share of the top are nearly always enough of a pane. */
-        if (!open_heads(src, k, counts, 2 * low_place / k + 4, scaled, samples, runs))
+    struct reading r = {src, counts, (double *)(void *)rest, k, scale <= DECIMAL_E_MAX};
+    double low, high;
+    if (!open_panes(&r, (double)(low_place + 1) / (double)total, NULL, runs))
+        return SKETCH_CORRUPT;
+    if (!select_top(runs, k, low_place, &low, &high)) {
+        if (!open_panes(&r, 0, &low, runs))
             return SKETCH_CORRUPT;
-        found = select_top(runs, k, low_place, &low, &high);
+        select_top(runs, k, low_place, &low, &high);
     }
-    if (!found) {
-        if (!open_heads(src, k, counts, UINT64_MAX, scaled, samples, runs))
-            return SKETCH_CORRUPT;
-        select_pair(runs, k, total, at.rank, &low, &high);
-    }
-    if (scaled) {
+    if (r.scaled) {
         low /= decimal_pow10[scale];
         high /= decimal_pow10[scale];
     }

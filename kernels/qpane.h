@@ -61,7 +61,7 @@ void qpane_extremes(const struct select_run *run, double *min, double *max);
 
 /*
  * COUNT, QUANTILE or QUANTILE_RANK over k validated panes of any form but 3, decoding no more than the answer needs.
- * Scratch: k runs and qpane_room(all samples) doubles, as qpane_estimate_scratch says.
+ * Scratch as qpane_estimate_scratch says, n being the samples of all.
  */
 size_t qpane_estimate_scratch(uint64_t n, uint32_t k);
 int qpane_estimate(const struct state_ref *src, uint32_t k, enum statistic statistic, double q, void *scratch,

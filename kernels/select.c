@@ -7,6 +7,7 @@
 
 enum {
     FINISH_MAX = 40, /* candidates that are sorted at once */
+    TOP_MAX = 192,   /* samples that a walk from the top may pass */
     FEW = 12,        /* greatest samples that are kept sorted by insertion */
     HEADS_MAX = 768, /* keys of run heads or windows that are copied and selected from */
     SAMPLES = 200,   /* keys that windows are chosen by, about */
@@ -73,8 +74,8 @@ static void sift(struct select_run *runs, uint32_t n, uint32_t i)
     runs[i] = r;
 }
 
-/* False if a run ended that has unread samples. */
-static bool walk(struct select_run *runs, uint32_t runs_n, uint64_t place, struct pair *ret)
+/* By popping the greatest sample again and again. */
+static struct pair walk(struct select_run *runs, uint32_t runs_n, uint64_t place)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < runs_n; i++)
@@ -100,8 +101,6 @@ static bool walk(struct select_run *runs, uint32_t runs_n, uint64_t place, struc
             break;
         }
         if (++runs[0].lo == runs[0].n) {
-            if (runs[0].unread > 0)
-                return false;
             struct select_run swap = runs[--n];
             runs[n] = runs[0];
             runs[0] = swap;
@@ -109,8 +108,7 @@ static bool walk(struct select_run *runs, uint32_t runs_n, uint64_t place, struc
         if (n > 0)
             sift(runs, n, 0);
     }
-    *ret = p;
-    return true;
+    return p;
 }
 
 static void sort_candidates(struct candidate *c, uint32_t n)
@@ -229,10 +227,10 @@ static struct pair narrow(struct select_run *runs, uint32_t runs_n, uint64_t tot
 }
 
 /*
- * The pair at `place` < FEW - 1 of runs that weigh 1: one look at each run against the best so far. false if a run with
- * unread samples may hold it. Runs are read from the front until they fall behind, which is at once for most.
+ * The pair at `place` < FEW - 1 of runs that weigh 1: one look at each run against the best so far. Runs are read from
+ * the front until they fall behind, which is at once for most.
  */
-static bool few(const struct select_run *runs, uint32_t runs_n, uint32_t place, struct pair *ret)
+static struct pair few(const struct select_run *runs, uint32_t runs_n, uint32_t place)
 {
     uint64_t best[FEW];
     uint32_t n = 0, most = place + 2;
@@ -247,15 +245,7 @@ static bool few(const struct select_run *runs, uint32_t runs_n, uint32_t place, 
             best[j] = key;
         }
     }
-    if (n <= place)
-        return false;
-    /* What is unread lies behind a run's last sample. */
-    for (uint32_t i = 0; i < runs_n; i++)
-        if (runs[i].unread > 0 && (n < most || key_at(&runs[i], runs[i].n - 1) < best[n - 1]))
-            return false;
-    ret->first = best[place];
-    ret->second = n > place + 1 ? best[place + 1] : best[place];
-    return true;
+    return (struct pair){best[place], n > place + 1 ? best[place + 1] : best[place]};
 }
 
 static bool all_weigh_one(const struct select_run *runs, uint32_t runs_n)
@@ -281,7 +271,7 @@ static bool heads(const struct select_run *runs, uint32_t runs_n, uint64_t place
             return false;
         order_keys(keys + n, runs[i].bytes, some);
         n += some;
-        rest |= some < runs[i].n || runs[i].unread > 0;
+        rest |= some < runs[i].n;
     }
     if (n <= place + rest)
         return false;
@@ -290,7 +280,7 @@ static bool heads(const struct select_run *runs, uint32_t runs_n, uint64_t place
     ret->second = n > place + 1 ? keys[place + 1] : keys[place];
     for (uint32_t i = 0; i < runs_n; i++) {
         uint32_t some = runs[i].n < depth ? runs[i].n : depth;
-        if ((some < runs[i].n || runs[i].unread > 0) && (some == 0 || key_at(&runs[i], some - 1) < ret->second))
+        if (some < runs[i].n && key_at(&runs[i], some - 1) < ret->second)
             return false;
     }
     return true;
@@ -365,39 +355,52 @@ static bool windows(struct select_run *runs, uint32_t runs_n, uint64_t total, ui
     return true;
 }
 
-bool select_top(struct select_run *runs, uint32_t runs_n, uint64_t low_place, double *ret_low, double *ret_high)
+/* The pair at `place` < total = the weight of all runs. */
+static struct pair at_place(struct select_run *runs, uint32_t runs_n, uint64_t total, uint64_t place)
 {
-    struct pair p; /* the upper neighbour comes first from the top */
-    uint64_t place = low_place == 0 ? 0 : low_place - 1;
-    bool one = all_weigh_one(runs, runs_n), found = false;
-    if (one && place + 2 <= FEW)
-        found = few(runs, runs_n, (uint32_t)place, &p);
-    else if (one && place < HEADS_MAX) {
+    struct pair p;
+    uint64_t items = 0;
+    for (uint32_t i = 0; i < runs_n; i++)
+        items += runs[i].n;
+    bool one = all_weigh_one(runs, runs_n);
+    if ((double)place * ((double)items / (double)total) <= TOP_MAX && place < total / 4) {
+        if (one && place + 2 <= FEW)
+            return few(runs, runs_n, (uint32_t)place);
         uint32_t depth = (uint32_t)(2 * place / runs_n + 4);
-        found = heads(runs, runs_n, place, depth, &p) || heads(runs, runs_n, place, 3 * depth, &p);
+        if (one && (heads(runs, runs_n, place, depth, &p) || heads(runs, runs_n, place, 3 * depth, &p)))
+            return p;
+        return walk(runs, runs_n, place);
     }
-    if (!found && !walk(runs, runs_n, place, &p))
-        return false;
-    *ret_high = order_value(p.first);
-    *ret_low = order_value(low_place == 0 ? p.first : p.second);
-    return true;
+    if (one && items >= SAMPLES && windows(runs, runs_n, total, place, &p))
+        return p;
+    return narrow(runs, runs_n, total, place);
 }
 
 void select_pair(struct select_run *runs, uint32_t runs_n, uint64_t total, uint64_t rank, double *ret_low,
                  double *ret_high)
 {
-    uint64_t low_place = total - 1 - rank, items = 0;
-    for (uint32_t i = 0; i < runs_n; i++)
-        items += runs[i].n;
-    bool near_top = (double)low_place * ((double)items / (double)total) <= SELECT_TOP_MAX && low_place < total / 4;
-    if (near_top && select_top(runs, runs_n, low_place, ret_low, ret_high))
-        return;
-    struct pair p;
-    uint64_t place = low_place == 0 ? 0 : low_place - 1;
-    if (items < SAMPLES || items != total || !windows(runs, runs_n, total, place, &p))
-        p = narrow(runs, runs_n, total, place);
+    uint64_t low_place = total - 1 - rank;
+    struct pair p = at_place(runs, runs_n, total, low_place == 0 ? 0 : low_place - 1); /* the upper one comes first */
     *ret_high = order_value(p.first);
     *ret_low = order_value(low_place == 0 ? p.first : p.second);
+}
+
+bool select_lacks(const struct select_run *run, double low)
+{
+    return run->unread > 0 && (run->n == 0 || key_at(run, run->n - 1) < order_key(low));
+}
+
+bool select_top(struct select_run *runs, uint32_t runs_n, uint64_t low_place, double *ret_low, double *ret_high)
+{
+    uint64_t read = select_total(runs, runs_n);
+    *ret_low = *ret_high = bits_to_f64(BITS_NAN);
+    if (low_place >= read)
+        return false;
+    select_pair(runs, runs_n, read, read - 1 - low_place, ret_low, ret_high);
+    bool lacks = false;
+    for (uint32_t i = 0; i < runs_n; i++)
+        lacks |= select_lacks(&runs[i], *ret_low);
+    return !lacks;
 }
 
 struct select_place select_interpolated(double q, uint64_t n)

@@ -5,8 +5,9 @@
  * for w equal ones). The question is always about two neighbours in the sorted union, because Prometheus' quantile
  * interpolates between them. Nothing is copied but the last few dozen candidates:
  *
- *   near the top   a heap of run heads is popped (p99 of 6,000 samples: 61 pops)
- *   elsewhere      pivots narrow a window in each run by binary search until few samples are left
+ *   near the top   the heads of the runs are selected from, or popped from a heap (p99 of 6,000 samples: 61 pops)
+ *   elsewhere      a sample of every run says between which two keys the answer lies, and what lies there is selected
+ *                  from; weighted runs: pivots narrow a window in each by binary search until few samples are left
  *
  * Exact for every input; only the time depends on the data.
  */
@@ -36,11 +37,13 @@ void select_pair(struct select_run *runs, uint32_t runs_n, uint64_t total, uint6
                  double *ret_high);
 
 /*
- * The same when the answer lies among the `low_place` + 1 greatest (low_place = total - 1 - rank, total counting unread
- * samples too): true, or false if a run with unread samples may hold it.
+ * The same for runs whose ends are unread, of weight 1: the pair at low_place = total - 1 - rank from the top, total
+ * counting unread samples too. True if no unread sample can change it; else *ret_low is at most what it will be, and
+ * the runs that lack samples are those to read on.
  */
 bool select_top(struct select_run *runs, uint32_t runs_n, uint64_t low_place, double *ret_low, double *ret_high);
-enum { SELECT_TOP_MAX = 192 }; /* samples that a walk from the top may pass */
+/* May an unread sample of the run lie above `low`? */
+bool select_lacks(const struct select_run *run, double low);
 
 /* Where a quantile looks: the lower rank and the weight of its upper neighbour, as Prometheus' rank q(n-1); n >= 1,
  * 0 <= q <= 1. */

@@ -93,8 +93,10 @@ START_TEST(any_split)
     for (int round = 0; round < 200; round++) {
         uint32_t n = 1 + random_below(&random, round % 10 == 0 ? 3000 : 200), kind = (uint32_t)round % 7;
         struct states *s = states_new(&values_family, none, 1), *whole = states_new(&values_family, none, 1);
+        double slope = round % 3 == 0 ? random_below(&random, 50) : 0; /* panes that lie apart: some lack nothing */
+        double unit = kind == 6 && round % 2 ? 4096 : 1;               /* integers that end in zero bits */
         for (uint32_t i = 0; i < n; i++)
-            sorted[i] = v[i] = draw(&random, kind);
+            sorted[i] = v[i] = draw(&random, kind) * unit + slope * i;
         qsort(sorted, n, sizeof *sorted, states_rising);
         states_split(s, v, n, 1 + n / (1 + random_below(&random, 40)), &random);
         states_build(whole, v, n);
