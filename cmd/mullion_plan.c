@@ -173,9 +173,6 @@ static int plan_workload(const struct options *o, struct err *e)
     if (rc == 0 && w->calibration.n)
         fprintf(stderr, "mullion-plan: calibration file " STR_FMT " is not read; the default costs are used\n",
                 STR_ARG(w->calibration));
-    if (rc == 0 && w->planning_deadline_ms)
-        fprintf(stderr,
-                "mullion-plan: models.planning_deadline has no effect yet: planning takes as long as it takes\n");
     struct planner_options options = {.sketch_seed = o->seed};
     if (rc == 0)
         rc = planner_plan(w, &options, &plan, e);

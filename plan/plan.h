@@ -162,7 +162,7 @@ struct plan_group {
 };
 
 struct plan_solver {
-    struct str status; /* optimal, deadline, per-query */
+    struct str status; /* optimal, deadline, unproved: REASON */
     double bound, gap;
     uint32_t variables, rows;
 };

@@ -1,254 +1,187 @@
 /*
- * Choice, query by query: each demand takes the cheapest allowed candidate given what all others took, until nothing
- * changes. What is shared is charged once: a chain's building and keeping to whoever opens it, a (source, window) read
- * to the first chain that needs it. Since no single demand would open a chain that pays only for several, whole groups
- * of readers are moved to a chain too when that lowers the sum.
- *
- * Every move lowers the total, ties keep what is there, and demands are visited in order: it ends, and always alike.
+ * Choice: the workload as one selection problem, and its answer read back. A demand is a root group with its allowed
+ * candidates as choices; a chain is an item, built and kept once however many read it, as far back as the farthest of
+ * them; it requires the raw read of its (source, refresh window), paid once for all chains of that window.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "planner/cost.h"
 
-enum { PASSES_MAX = 32, MEMORY_ROUNDS_MAX = 16 };
+/* A message names this many queries, the largest first. */
+enum { CULPRITS_NAMED = 5 };
 
-static bool is_lower(double a, double b)
-{
-    return a < b - 1e-9 * fabs(b);
-}
+struct stated {
+    struct planning *p;
+    struct selection s;
+    uint32_t *read_item, *chain_item; /* SELECTION_NONE: nobody may read it */
+    uint32_t *candidate_of;           /* by choice */
+};
 
-static double chain_upkeep(const struct chain *c, int64_t reach_ms)
+static bool state_items(struct stated *t)
 {
-    return cost_memory(c, cost_retention_ms(reach_ms, c->grid.step_ms));
-}
-
-/* What it costs more, over all, when a demand not reading the chain begins to. */
-static double price_of_joining(const struct planning *p, const struct chain *c, int64_t reach_ms)
-{
-    if (c->users_n == 0) {
-        const struct read *r = &p->reads[c->read];
-        return c->build_cost + chain_upkeep(c, reach_ms) + (r->users_n == 0 ? r->cost : 0);
-    }
-    return reach_ms > c->reach_ms ? chain_upkeep(c, reach_ms) - chain_upkeep(c, c->reach_ms) : 0;
-}
-
-static double price(const struct planning *p, const struct candidate *c)
-{
-    if (c->form == FORM_RAW)
-        return c->query_cost;
-    const struct chain *chain = &p->chains[c->chain];
-    return c->query_cost + price_of_joining(p, chain, cost_reach_ms(&p->demands[c->demand], chain->grid.step_ms));
-}
-
-static void join_chain(struct planning *p, const struct candidate *c)
-{
-    if (c->form == FORM_RAW)
-        return;
-    struct chain *chain = &p->chains[c->chain];
-    int64_t reach_ms = cost_reach_ms(&p->demands[c->demand], chain->grid.step_ms);
-    if (chain->users_n++ == 0)
-        p->reads[chain->read].users_n++;
-    if (chain->users_n == 1 || reach_ms > chain->reach_ms) {
-        chain->reach_ms = reach_ms;
-        chain->farthest_n = 1;
-    } else if (reach_ms == chain->reach_ms) {
-        chain->farthest_n++;
-    }
-}
-
-/* Leave, the demand's own `chosen` still naming it: it is passed over when the farthest reader is looked for anew. */
-static void leave_chain(struct planning *p, const struct candidate *c)
-{
-    if (c->form == FORM_RAW)
-        return;
-    struct chain *chain = &p->chains[c->chain];
-    if (--chain->users_n == 0) {
-        p->reads[chain->read].users_n--;
-        chain->reach_ms = 0;
-        return;
-    }
-    if (cost_reach_ms(&p->demands[c->demand], chain->grid.step_ms) < chain->reach_ms || --chain->farthest_n > 0)
-        return;
-    chain->reach_ms = 0;
-    for (uint32_t i = chain->first; i < chain->first + chain->n; i++) {
-        uint32_t reader = p->chain_readers[i];
-        const struct demand *d = &p->demands[p->candidates[reader].demand];
-        if (&p->candidates[reader] == c || d->chosen != reader)
-            continue;
-        int64_t reach_ms = cost_reach_ms(d, chain->grid.step_ms);
-        chain->farthest_n = reach_ms > chain->reach_ms ? 1 : chain->farthest_n + (reach_ms == chain->reach_ms);
-        if (reach_ms > chain->reach_ms)
-            chain->reach_ms = reach_ms;
-    }
-}
-
-static bool is_allowed(const struct planning *p, const struct candidate *c)
-{
-    return !c->reason && (c->form == FORM_RAW || !p->chains[c->chain].forbidden);
-}
-
-/* One demand to its cheapest candidate; did it move? */
-static bool settle_demand(struct planning *p, struct demand *d)
-{
-    struct candidate *now = &p->candidates[d->chosen];
-    leave_chain(p, now);
-    uint32_t best = d->chosen;
-    double best_price = is_allowed(p, now) ? price(p, now) : INFINITY;
-    for (uint32_t i = d->first; i < d->first + d->n; i++) {
-        const struct candidate *c = &p->candidates[i];
-        if (i == d->chosen || !is_allowed(p, c))
-            continue;
-        double its_price = price(p, c);
-        if (isinf(best_price) || is_lower(its_price, best_price)) {
-            best = i;
-            best_price = its_price;
-        }
-    }
-    bool moved = best != d->chosen;
-    d->chosen = best;
-    join_chain(p, &p->candidates[best]);
-    return moved;
-}
-
-static void move_demand(struct planning *p, uint32_t candidate)
-{
-    struct demand *d = &p->demands[p->candidates[candidate].demand];
-    leave_chain(p, &p->candidates[d->chosen]);
-    d->chosen = candidate;
-    join_chain(p, &p->candidates[candidate]);
-}
-
-/* Everything shared that is in use, by the chains and reads that a group move can touch, plus its readers' own costs.
- */
-static double move_and_weigh(struct planning *p, uint32_t candidate)
-{
-    const struct demand *d = &p->demands[p->candidates[candidate].demand];
-    const struct candidate *from = &p->candidates[d->chosen], *to = &p->candidates[candidate];
-    leave_chain(p, from);
-    double saved = price(p, from); /* exactly what leaving it freed */
-    double paid = price(p, to);
-    p->demands[to->demand].chosen = candidate;
-    join_chain(p, to);
-    return paid - saved;
-}
-
-/* All readers of a chain to it, then those back for whom it is dearer; kept if the sum is lower. */
-static bool settle_chain(struct planning *p, struct chain *c, uint32_t *before)
-{
-    if (c->forbidden || c->n < 2)
-        return false;
-    double change = 0;
-    uint32_t moved_n = 0;
-    for (uint32_t i = 0; i < c->n; i++) {
-        uint32_t reader = p->chain_readers[c->first + i];
-        before[i] = p->demands[p->candidates[reader].demand].chosen;
-        if (before[i] == reader)
-            continue;
-        change += move_and_weigh(p, reader);
-        moved_n++;
-    }
-    for (uint32_t i = 0; moved_n > 0 && i < c->n; i++) {
-        uint32_t reader = p->chain_readers[c->first + i];
-        const struct candidate *was = &p->candidates[before[i]];
-        if (before[i] == reader || !is_allowed(p, was))
-            continue;
-        double back = move_and_weigh(p, before[i]);
-        if (back < 0) {
-            change += back;
-            moved_n--;
-        } else {
-            move_demand(p, reader);
-        }
-    }
-    if (moved_n == 0)
-        return false;
-    if (change < -1e-15 && fabs(change) > 1e-9 * c->build_cost)
-        return true;
-    for (uint32_t i = 0; i < c->n; i++) {
-        if (p->demands[p->candidates[p->chain_readers[c->first + i]].demand].chosen != before[i])
-            move_demand(p, before[i]);
-    }
-    return false;
-}
-
-static void settle_all(struct planning *p, uint32_t *before)
-{
-    bool moved = true;
-    for (int pass = 0; moved && pass < PASSES_MAX; pass++) {
-        moved = false;
-        for (uint32_t i = 0; i < p->demands_n; i++)
-            moved |= settle_demand(p, &p->demands[i]);
-        for (uint32_t c = 0; c < p->chains_n; c++)
-            moved |= settle_chain(p, &p->chains[c], before);
-    }
-}
-
-static double kept_bytes(const struct chain *c)
-{
-    if (c->users_n == 0)
-        return 0;
-    return c->memory_bytes_s * (double)cost_retention_ms(c->reach_ms, c->grid.step_ms) / 1000;
-}
-
-static int largest_first(const void *pa, const void *pb, void *ctx)
-{
-    const struct planning *p = ctx;
-    uint32_t ia = *(const uint32_t *)pa, ib = *(const uint32_t *)pb;
-    double a = kept_bytes(&p->chains[ia]), b = kept_bytes(&p->chains[ib]);
-    if (a != b)
-        return a > b ? -1 : 1;
-    return (ia > ib) - (ia < ib);
-}
-
-/* Forbid the largest chains until the rest fits; true when all fit as they are. */
-static bool fits_memory(struct planning *p, uint32_t *order, bool forbid_all)
-{
-    double limit = (double)p->w->memory_limit_bytes, sum = 0;
+    struct planning *p = t->p;
+    for (uint32_t i = 0; i < p->reads_n; i++)
+        t->read_item[i] = SELECTION_NONE;
     for (uint32_t i = 0; i < p->chains_n; i++) {
-        order[i] = i;
-        sum += kept_bytes(&p->chains[i]);
+        const struct chain *c = &p->chains[i];
+        t->chain_item[i] = SELECTION_NONE;
+        if (c->n == 0)
+            continue;
+        if (t->read_item[c->read] == SELECTION_NONE)
+            t->read_item[c->read] = selection_add_item(&t->s, p->reads[c->read].cost, 0, 0, 0);
+        double base_ms = (double)cost_retention_ms(0, c->grid.step_ms);
+        t->chain_item[i] =
+            selection_add_item(&t->s, c->build_cost, cost_memory(c, 1), c->memory_bytes_s / 1000, base_ms);
+        selection_require(&t->s, t->read_item[c->read], 0);
     }
-    if (limit == 0 || sum <= limit)
-        return true;
-    qsort_r(order, p->chains_n, sizeof *order, largest_first, p);
-    for (uint32_t i = 0; i < p->chains_n && (forbid_all || sum > limit); i++) {
-        sum -= kept_bytes(&p->chains[order[i]]);
-        p->chains[order[i]].forbidden = true;
-    }
-    return false;
+    return !arena_failed(p->arena);
 }
 
-/* Where forbidding chains left a demand nothing, raw answers all the same. */
-static void fall_back_to_raw(struct planning *p)
+static void state_groups(struct stated *t)
 {
+    struct planning *p = t->p;
+    for (uint32_t i = 0; i < p->demands_n; i++) {
+        const struct demand *d = &p->demands[i];
+        selection_add_group(&t->s, true);
+        for (uint32_t k = d->first; !arena_failed(p->arena) && k < d->first + d->n; k++) {
+            const struct candidate *c = &p->candidates[k];
+            if (c->reason)
+                continue;
+            t->candidate_of[selection_add_choice(&t->s, c->query_cost, 0)] = k;
+            if (c->form != FORM_RAW)
+                selection_need(&t->s, t->chain_item[c->chain], (double)cost_reach_ms(d, c->width_ms));
+        }
+    }
+}
+
+static int state_problem(struct stated *t, struct err *e)
+{
+    struct planning *p = t->p;
+    t->read_item = ARENA_ARRAY(p->arena, uint32_t, p->reads_n);
+    t->chain_item = ARENA_ARRAY(p->arena, uint32_t, p->chains_n);
+    t->candidate_of = ARENA_ARRAY(p->arena, uint32_t, p->candidates_n);
+    int rc = arena_check(p->arena, "planning", e);
+    if (rc != 0)
+        return rc;
+    selection_init(&t->s, p->arena);
+    t->s.limit_bytes = p->w->memory_limit_bytes ? (double)p->w->memory_limit_bytes : INFINITY;
+    if (state_items(t))
+        state_groups(t);
+    return arena_check(p->arena, "planning", e);
+}
+
+static void take_choices(const struct stated *t)
+{
+    struct planning *p = t->p;
     for (uint32_t i = 0; i < p->demands_n; i++) {
         struct demand *d = &p->demands[i];
-        uint32_t allowed_n = 0;
-        for (uint32_t c = d->first; c < d->first + d->n; c++)
-            allowed_n += is_allowed(p, &p->candidates[c]);
-        if (allowed_n > 0)
+        d->chosen = t->candidate_of[p->answer.choice[i]];
+        d->free_choice = t->candidate_of[p->answer.free_choice[i]];
+        const struct candidate *c = &p->candidates[d->chosen];
+        if (c->form == FORM_RAW)
             continue;
-        d->raw_note = p->candidates[d->first].reason;
-        p->candidates[d->first].reason = NULL;
+        struct chain *chain = &p->chains[c->chain];
+        int64_t reach_ms = cost_reach_ms(d, c->width_ms);
+        if (chain->users_n++ == 0)
+            p->reads[chain->read].users_n++;
+        chain->reach_ms = reach_ms > chain->reach_ms ? reach_ms : chain->reach_ms;
     }
+}
+
+struct culprit {
+    uint32_t query;
+    double bytes;
+};
+
+static int largest_first(const void *pa, const void *pb)
+{
+    const struct culprit *a = pa, *b = pb;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return (a->query > b->query) - (a->query < b->query);
+}
+
+static void add_bytes(struct strbuf *out, double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    uint32_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+        bytes /= 1024;
+    strbuf_printf(out, "%.4g %s", bytes, units[unit]);
+}
+
+/* What each query holds of the chains chosen, shared evenly among the demands of a chain and the queries of a demand.
+ */
+static uint32_t find_culprits(const struct planning *p, struct culprit *culprits)
+{
+    uint32_t n = 0;
+    for (uint32_t q = 0; q < p->w->queries_n; q++) {
+        double bytes = 0;
+        for (uint32_t i = p->sites_first[q]; i < p->sites_first[q + 1]; i++) {
+            const struct demand *d = &p->demands[p->sites[i].demand];
+            const struct candidate *c = &p->candidates[d->chosen];
+            if (c->form == FORM_RAW)
+                continue;
+            const struct chain *chain = &p->chains[c->chain];
+            double held_ms = (double)cost_retention_ms(chain->reach_ms, chain->grid.step_ms);
+            bytes += chain->memory_bytes_s * held_ms / 1000 / chain->users_n / d->queries_n;
+        }
+        if (bytes > 0)
+            culprits[n++] = (struct culprit){q, bytes};
+    }
+    if (n > 1)
+        qsort(culprits, n, sizeof *culprits, largest_first);
+    return n;
+}
+
+/* The answer taken is one that holds the fewest bytes: what cannot be done with less. */
+static int refuse_limit(const struct planning *p, struct err *e)
+{
+    struct culprit *culprits = ARENA_ARRAY(p->arena, struct culprit, p->w->queries_n);
+    int rc = arena_check(p->arena, "planning", e);
+    if (rc != 0)
+        return rc;
+    struct strbuf text = {0};
+    strbuf_add_z(&text, "memory_limit: ");
+    add_bytes(&text, (double)p->w->memory_limit_bytes);
+    strbuf_add_z(&text, " cannot hold what must be kept where raw samples do not reach, ");
+    add_bytes(&text, p->answer.bytes);
+    strbuf_add_z(&text, " at least: ");
+    uint32_t n = find_culprits(p, culprits);
+    for (uint32_t i = 0; i < n && i < CULPRITS_NAMED; i++) {
+        const struct workload_query *q = &p->w->queries[culprits[i].query];
+        const struct str name = q->name.n ? q->name : q->text;
+        strbuf_printf(&text, "%squery %u (%.*s%s) ", i ? ", " : "", culprits[i].query, (int)(name.n < 80 ? name.n : 80),
+                      name.p, name.n > 80 ? "..." : "");
+        add_bytes(&text, culprits[i].bytes);
+    }
+    if (n > CULPRITS_NAMED)
+        strbuf_printf(&text, " and %u more", n - CULPRITS_NAMED);
+    strbuf_add_z(&text, "; raise models.memory_limit or data.raw_retention, or ask for less accuracy");
+    rc = err_set(e, ERR_LIMIT, STR_FMT, STR_ARG(text));
+    strbuf_done(&text);
+    return rc;
 }
 
 int planner_choose(struct planning *p, struct err *e)
 {
-    uint32_t readers_max = 0;
-    for (uint32_t c = 0; c < p->chains_n; c++)
-        readers_max = p->chains[c].n > readers_max ? p->chains[c].n : readers_max;
-    uint32_t *before = ARENA_ARRAY(p->arena, uint32_t, readers_max);
-    uint32_t *order = ARENA_ARRAY(p->arena, uint32_t, p->chains_n);
-    int rc = arena_check(p->arena, "planning", e);
+    struct stated t = {.p = p};
+    struct err failed = {0};
+    int rc = state_problem(&t, e);
     if (rc != 0)
         return rc;
-    settle_all(p, before);
-    for (int round = 1; !fits_memory(p, order, round == MEMORY_ROUNDS_MAX); round++) {
-        fall_back_to_raw(p);
-        settle_all(p, before);
-    }
-    return 0;
+    int64_t spent_ms = (int64_t)((clock_monotonic_ns() - p->begun_ns) / 1000000);
+    int64_t left_ms = p->w->planning_deadline_ms - spent_ms;
+    struct selection_options options = {.method =
+                                            p->options ? (enum selection_method)p->options->method : SELECTION_AUTO,
+                                        .deadline_ms = left_ms > 0 ? left_ms : 0};
+    rc = selection_solve(&t.s, &options, &p->answer, &failed);
+    if (rc == 0 || rc == ERR_LIMIT)
+        take_choices(&t);
+    if (rc == ERR_LIMIT)
+        return refuse_limit(p, e);
+    return rc == 0 ? 0 : err_set(e, rc, "%s", failed.message);
 }

@@ -234,12 +234,24 @@ static int emit_all(struct emitter *m, struct err *e)
     return rc;
 }
 
+static void emit_solver(struct emitter *m)
+{
+    const struct selection_answer *a = &m->p->answer;
+    struct plan *plan = m->plan;
+    const char *status = selection_status_name(a->status);
+    if (a->reason)
+        status = arena_printf(plan->arena, "%s: %s", status, a->reason);
+    plan->solver = (struct plan_solver){.bound = a->bound, .gap = a->gap, .variables = a->variables, .rows = a->rows};
+    if (status) /* if not, the arena says so in the end */
+        plan->solver.status = str_of(status);
+}
+
 int planner_emit(struct planning *p, const struct planner_options *options, struct plan *plan, struct err *e)
 {
     struct emitter m = {.p = p, .plan = plan};
     intern_init(&m.node_ids, p->arena);
     plan->sketch_seed = options->sketch_seed;
-    plan->solver = (struct plan_solver){.status = STR("per-query")};
+    emit_solver(&m);
     int rc = emit_costs(&m, e);
     if (rc == 0)
         rc = emit_all(&m, e);

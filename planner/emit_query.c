@@ -126,18 +126,38 @@ static int emit_panes(struct emitter *m, uint32_t logical, struct made *ret, str
 }
 
 /* What a candidate that may be chosen would cost with nobody to share with, split as a query's own cost is. */
-static const char *dearer_reason(const struct planning *p, const struct demand *d, const struct candidate *c,
-                                 char ret[DEARER_TEXT_MAX])
+static struct plan_cost cost_alone(const struct planning *p, const struct demand *d, const struct candidate *c)
 {
-    double ingest = 0, memory = 0;
+    struct plan_cost cost = {.query = c->query_cost};
     if (c->form != FORM_RAW) {
         const struct chain *chain = &p->chains[c->chain];
         int64_t reach_ms = cost_reach_ms(d, chain->grid.step_ms);
-        ingest = chain->build_cost + p->reads[chain->read].cost;
-        memory = cost_memory(chain, cost_retention_ms(reach_ms, chain->grid.step_ms));
+        cost.ingest = chain->build_cost + p->reads[chain->read].cost;
+        cost.memory = cost_memory(chain, cost_retention_ms(reach_ms, chain->grid.step_ms));
     }
-    snprintf(ret, DEARER_TEXT_MAX, "dearer: %.4g CPU-ms a second on its own (ingest %.4g, query %.4g, memory %.4g)",
-             ingest + c->query_cost + memory, ingest, c->query_cost, memory);
+    return cost;
+}
+
+static double total(struct plan_cost c)
+{
+    return c.ingest + c.query + c.memory;
+}
+
+/* Why a candidate that may be chosen was not: what it costs alone, or that the limit keeps out what would be better. */
+static const char *choice_reason(const struct planning *p, const struct demand *d, uint32_t candidate,
+                                 char ret[DEARER_TEXT_MAX])
+{
+    const struct candidate *c = &p->candidates[candidate], *taken = &p->candidates[d->chosen];
+    struct plan_cost cost = cost_alone(p, d, c);
+    bool limited = p->answer.free_cost < p->answer.cost;
+    bool better = candidate == d->free_choice || total(cost) < total(cost_alone(p, d, taken));
+    if (limited && better && c->form != FORM_RAW)
+        snprintf(ret, DEARER_TEXT_MAX,
+                 "memory_limit: its states do not fit beside the others (%.4g CPU-ms a second on its own)",
+                 total(cost));
+    else
+        snprintf(ret, DEARER_TEXT_MAX, "dearer: %.4g CPU-ms a second on its own (ingest %.4g, query %.4g, memory %.4g)",
+                 total(cost), cost.ingest, cost.query, cost.memory);
     return ret;
 }
 
@@ -163,10 +183,8 @@ static int reject_others(struct emitter *m, const struct demand *d, struct err *
             rc = reject(m, &text, note, e);
             continue;
         }
-        if (!reason && c->form != FORM_RAW && p->chains[c->chain].forbidden)
-            reason = "memory_limit: its states do not fit beside the others";
         if (!reason)
-            reason = dearer_reason(p, d, c, dearer);
+            reason = choice_reason(p, d, i, dearer);
         rc = reject(m, &text, reason, e);
     }
     strbuf_done(&text);

@@ -104,7 +104,7 @@ static void watch(glp_tree *tree, void *info)
 static void set_bounds(glp_prob *p, int row, double low, double high)
 {
     if (isinf(low))
-        glp_set_row_bnds(p, row, GLP_UP, 0, high);
+        glp_set_row_bnds(p, row, isinf(high) ? GLP_FR : GLP_UP, 0, high);
     else if (isinf(high))
         glp_set_row_bnds(p, row, GLP_LO, low, 0);
     else

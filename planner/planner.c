@@ -1,14 +1,16 @@
 #include "planner/planner.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "planner/planning.h"
 
 /* Candidates and the logical DAG of the largest workload allowed. */
 #define PLANNING_ARENA_BYTES ((size_t)8 << 30)
 
-int planning_run(struct planning *p, const struct workload *w, struct arena *arena, struct err *e)
+int planning_run(struct planning *p, const struct workload *w, const struct planner_options *options,
+                 struct arena *arena, struct err *e)
 {
-    *p = (struct planning){.w = w, .arena = arena};
+    *p = (struct planning){.w = w, .options = options, .begun_ns = clock_monotonic_ns(), .arena = arena};
     logical_init(&p->logical, arena);
     intern_init(&p->source_ids, arena);
     intern_init(&p->demand_ids, arena);
@@ -38,7 +40,7 @@ int planner_plan(const struct workload *w, const struct planner_options *options
     struct planning p;
     arena_init(&arena, PLANNING_ARENA_BYTES);
     struct plan *plan = plan_new();
-    int rc = planning_run(&p, w, &arena, e);
+    int rc = planning_run(&p, w, options, &arena, e);
     if (rc == 0)
         rc = planner_emit(&p, options, plan, e);
     planning_done(&p);

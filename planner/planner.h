@@ -1,10 +1,11 @@
 /*
  * From a workload to one plan. Stages (docs/PLANNER.md): lower every query to the shared logical DAG; offer candidates
  * per site (exact from raw; each family that has the statistic and meets the target, whole-window or composed of
- * panes); reject with a reason; price with the cost model; choose the cheapest per query; emit the physical plan and
- * check it.
+ * panes); reject with a reason; price with the cost model; choose what is cheapest for all at once (selection.h); emit
+ * the physical plan and check it.
  *
- * Deterministic: the same input gives the same bytes. Never reads a clock, the network or the store.
+ * Deterministic: the same input gives the same bytes, unless the planning deadline cuts the proof short. Never reads
+ * the wall clock, the network or the store.
  */
 #ifndef PLANNER_PLANNER_H
 #define PLANNER_PLANNER_H
@@ -17,7 +18,8 @@ enum {
     WORKLOAD_METRICS_MAX = 1000000,
     WORKLOAD_TIMES_MAX = 100000,      /* of one query's `at` */
     WORKLOAD_RANGE_STEPS_MAX = 11000, /* of one range query, as Prometheus limits them */
-    MAX_WIDTHS = 256                  /* offered for one state definition */
+    MAX_WIDTHS = 256,                 /* offered for one state definition */
+    PLANNING_DEADLINE_MS = 30000
 };
 
 struct workload_query {
@@ -48,7 +50,7 @@ struct workload {
     uint32_t metrics_n;
     int64_t raw_retention_ms;     /* 0: no raw candidate is offered; raw is still kept for refresh. Absent: INT64_MAX */
     uint64_t memory_limit_bytes;  /* of all states kept; 0 = none */
-    int64_t planning_deadline_ms; /* 0 = none */
+    int64_t planning_deadline_ms; /* 0: no proof of an optimum is looked for. Absent: PLANNING_DEADLINE_MS */
     struct str calibration;       /* path of a calibration file as written; "" = the default costs. Not opened here */
     struct arena *arena;
     struct parsed *parsed; /* per query, for their regexes */
@@ -67,6 +69,7 @@ void workload_free(struct workload *w); /* NULL-safe */
 
 struct planner_options {
     uint64_t sketch_seed;
+    int method; /* enum selection_method: 0 is the planner's own */
 };
 int planner_plan(const struct workload *w, const struct planner_options *options, struct plan **ret, struct err *e);
 

@@ -18,6 +18,7 @@
 #include "plan/logical.h"
 #include "planner/intern.h"
 #include "planner/planner.h"
+#include "planner/selection.h"
 
 /* How long a window may stay open after its end: the server's default lateness. */
 enum { LATENESS_MS = 30000 };
@@ -48,6 +49,7 @@ struct demand {
     const char *strict;     /* why an exact result is needed although the query has a target; NULL otherwise */
     uint32_t first, n;      /* run in candidates */
     uint32_t chosen;        /* candidate */
+    uint32_t free_choice;   /* the same without a memory limit */
     uint32_t queries_n;     /* that read it */
     const char *raw_note;   /* nothing else may be chosen, so raw is all the same: why it had been rejected; or NULL */
 };
@@ -68,11 +70,10 @@ struct chain {
     double state_bytes;
     double rows, filled; /* expected rows of a state, and share of series that have one */
     uint32_t first, n;   /* run in chain_readers */
-    bool forbidden;      /* over the memory limit */
     /* choice */
-    uint32_t users_n, farthest_n; /* demands that chose it; those of them that reach back farthest */
-    int64_t reach_ms;
-    uint32_t view; /* in the plan, or PLAN_NONE */
+    uint32_t users_n; /* demands that chose it */
+    int64_t reach_ms; /* of the one that reaches back farthest */
+    uint32_t view;    /* in the plan, or PLAN_NONE */
 };
 
 struct read {
@@ -101,6 +102,8 @@ struct query_site {
 
 struct planning {
     const struct workload *w;
+    const struct planner_options *options;
+    uint64_t begun_ns;
     struct arena *arena;
     struct logical logical;
     const struct workload_metric **metrics_by_name; /* sorted */
@@ -118,13 +121,15 @@ struct planning {
     size_t sites_cap, sources_cap, demands_cap, states_cap, chains_cap, reads_cap, candidates_cap;
     struct intern source_ids, demand_ids, state_ids, read_ids;
     struct strbuf key; /* scratch for intern keys */
+    struct selection_answer answer;
 };
 
 /* lower.c: queries to demands. */
 int planner_lower(struct planning *p, struct err *e);
 /* candidates.c: states, chains and candidates of every demand, rejected ones with their reason. */
 int planner_offer(struct planning *p, struct err *e);
-/* choose.c: demand.chosen for all. */
+/* choose.c: demand.chosen for all, chains and reads in use, answer. ERR_LIMIT names the queries that the memory limit
+ * leaves no answer. */
 int planner_choose(struct planning *p, struct err *e);
 /* emit.c: the plan of what was chosen. */
 int planner_emit(struct planning *p, const struct planner_options *options, struct plan *plan, struct err *e);
@@ -132,8 +137,10 @@ int planner_emit(struct planning *p, const struct planner_options *options, stru
 /* One line: "kll k=269 30 x 10s of quantile_over_time(...)". */
 void candidate_text(const struct planning *p, const struct candidate *c, struct strbuf *out);
 
-/* All stages but emit, for tests that look at candidates. planning_done frees. `arena` outlives the planning. */
-int planning_run(struct planning *p, const struct workload *w, struct arena *arena, struct err *e);
+/* All stages but emit, for tests that look at candidates. planning_done frees. `arena` and `options` outlive the
+ * planning. */
+int planning_run(struct planning *p, const struct workload *w, const struct planner_options *options,
+                 struct arena *arena, struct err *e);
 void planning_done(struct planning *p);
 
 /* The bytes of one field at the end of the intern key being built. */

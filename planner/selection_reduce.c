@@ -42,8 +42,9 @@ struct reducer {
     uint32_t closure_n;
     /* of groups */
     bool *root, *on, *settled;
-    double *least, *least_bytes;  /* cheapest full */
-    uint32_t *first_user, *users; /* by item: choices */
+    double *least, *least_bytes;          /* cheapest full */
+    uint32_t *first_user, *users;         /* by item: choices */
+    uint32_t *first_requirer, *requirers; /* by item: items */
     double cost_sum, bytes_sum;
     bool changed;
 };
@@ -183,14 +184,13 @@ static void shorten(struct reducer *r, struct list *list, uint32_t item, double 
 /* Open whatever comes: paid so far, free for everyone as far back as that. */
 static void open_for_all(struct reducer *r, uint32_t i, double reach_ms)
 {
-    const struct selection *s = r->s;
     r->cost_sum += item_cost(r, i, reach_ms);
     r->bytes_sum += item_bytes(r, i, reach_ms);
     r->items[i].open_cost = r->items[i].base_ms = 0;
     for (uint32_t k = r->first_user[i]; k < r->first_user[i + 1]; k++)
         shorten(r, &r->needs[r->users[k]], i, reach_ms);
-    for (uint32_t k = i + 1; k < s->items_n; k++)
-        shorten(r, &r->requires[k], i, reach_ms);
+    for (uint32_t k = r->first_requirer[i]; k < r->first_requirer[i + 1]; k++)
+        shorten(r, &r->requires[r->requirers[k]], i, reach_ms);
 }
 
 static void settle(struct reducer *r)
@@ -370,6 +370,23 @@ static void index_users(struct reducer *r)
     }
 }
 
+static void index_requirers(struct reducer *r)
+{
+    const struct selection *s = r->s;
+    for (uint32_t k = 0; k < s->requires_n; k++)
+        r->first_requirer[s->requires[k].item + 1]++;
+    for (uint32_t i = 0; i < s->items_n; i++) {
+        r->first_requirer[i + 1] += r->first_requirer[i];
+        r->users_n[i] = 0;
+    }
+    for (uint32_t j = 0; j < s->items_n; j++) {
+        for (uint32_t k = s->items[j].first; k < s->items[j].first + s->items[j].n; k++) {
+            uint32_t i = s->requires[k].item;
+            r->requirers[r->first_requirer[i] + r->users_n[i]++] = j;
+        }
+    }
+}
+
 #define ZEROED(a, type, n) ((type *)arena_zalloc((a), ((size_t)(n) + 1) * sizeof(type)))
 
 static bool reducer_init(struct reducer *r, const struct selection *s, bool limited, struct arena *a)
@@ -398,7 +415,9 @@ static bool reducer_init(struct reducer *r, const struct selection *s, bool limi
                           .settled = ZEROED(a, bool, groups_n),
                           .least = ZEROED(a, double, groups_n),
                           .least_bytes = ZEROED(a, double, groups_n),
-                          .first_user = ZEROED(a, uint32_t, items_n)};
+                          .first_user = ZEROED(a, uint32_t, items_n),
+                          .first_requirer = ZEROED(a, uint32_t, items_n),
+                          .requirers = ZEROED(a, uint32_t, s->requires_n)};
     struct selection_need *needs = arena_dup(a, s->needs, s->needs_n * sizeof *needs);
     struct selection_need *requires = arena_dup(a, s->requires, s->requires_n * sizeof *requires);
     if (arena_failed(a))
@@ -415,6 +434,7 @@ static bool reducer_init(struct reducer *r, const struct selection *s, bool limi
     for (uint32_t g = 0; g < groups_n; g++)
         r->root[g] = s->groups[g].root;
     index_users(r);
+    index_requirers(r);
     return !arena_failed(a);
 }
 

@@ -93,9 +93,8 @@ void workload_read_models(struct document *d, const struct node *models, struct 
     if ((v = node_get(models, "memory_limit")) && node_read_size(d, v, "memory_limit", &w->memory_limit_bytes) &&
         w->memory_limit_bytes == 0)
         document_problem(d, v, "memory_limit must be larger than 0; leave it out for no limit");
-    if ((v = node_get(models, "planning_deadline")) &&
-        node_read_duration(d, v, "planning_deadline", &w->planning_deadline_ms) && w->planning_deadline_ms == 0)
-        document_problem(d, v, "planning_deadline must be longer than 0s; leave it out for none");
+    if ((v = node_get(models, "planning_deadline")))
+        node_read_duration(d, v, "planning_deadline", &w->planning_deadline_ms);
 }
 
 static void read_root(struct document *d, struct workload *w)
@@ -121,6 +120,7 @@ int workload_read(struct str text, const char *file, struct workload **ret, stru
     w->arena = mem_alloc(sizeof *w->arena);
     arena_init(w->arena, WORKLOAD_ARENA_BYTES);
     w->raw_retention_ms = INT64_MAX;
+    w->planning_deadline_ms = PLANNING_DEADLINE_MS;
     struct document d;
     document_load(&d, text, file, w->arena);
     if (d.root)

@@ -6,8 +6,9 @@
 
 enum { TEXT_MAX = 1 << 14, QUERIES_PLANNED_MAX = 3 };
 
-static void plan(const struct workload *w)
+static void plan(struct workload *w)
 {
+    w->planning_deadline_ms = 100;
     struct planner_options options = {.sketch_seed = 1};
     struct plan *plan = NULL, *again = NULL;
     struct strbuf text = {0};

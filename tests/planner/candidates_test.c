@@ -14,7 +14,7 @@ static void offer(struct offered *o, const char *yaml)
     struct err e = {0};
     o->w = workload_of(yaml);
     arena_init(&o->arena, 0);
-    int rc = planning_run(&o->p, o->w, &o->arena, &e);
+    int rc = planning_run(&o->p, o->w, NULL, &o->arena, &e);
     ck_assert_msg(rc == 0, "%s", e.message);
 }
 

@@ -65,7 +65,7 @@ static const struct {
     {QUERY_OF("  once: true\ndata: {metrics: {m: {}, m: {}}}"), "w.yaml:4:25: key \"m\" is twice in metrics"},
     {QUERY_OF("  once: true\ndata: {raw_retention: long}"), "w.yaml:4:23: raw_retention: "},
     {QUERY_OF("  once: true\nmodels: {memory_limit: 8GiBs}"), "w.yaml:4:24: memory_limit: "},
-    {QUERY_OF("  once: true\nmodels: {planning_deadline: 0s}"), "w.yaml:4:29: planning_deadline must be longer"},
+    {QUERY_OF("  once: true\nmodels: {planning_deadline: -1s}"), "w.yaml:4:29: planning_deadline: "},
     {"queries: [*a]", "w.yaml:1:11: no anchor &a before this alias"},
     {"queries: &a [*a]", "w.yaml:1:14: alias *a stands inside what it names"},
     {"queries: [\n", "w.yaml:2:1: not YAML: "},
