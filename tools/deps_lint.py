@@ -34,7 +34,7 @@ THIRD_PARTY = (
     ("microhttpd.h", ("server/*",)),
     ("curl/*", ("server/*",)),
     ("lmdb.h", ("store/*",)),
-    ("glpk.h", ("planner/milp*.c",)),
+    ("glpk.h", ("planner/milp.c",)),
     ("jemalloc/*", ("base/alloc.c",)),
     ("*mmintrin.h", ("kernels/*_avx2.[ch]", "kernels/*_avx512.[ch]")),
     ("immintrin.h", ("kernels/*_avx2.[ch]", "kernels/*_avx512.[ch]")),
