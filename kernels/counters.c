@@ -4,7 +4,8 @@
 
 #include "kernels/counters_loops.h"
 
-COUNTERS_VARIANT
+COUNTERS_VARIANT_SUMS
+COUNTERS_VARIANT_ITEMS
 const struct counters_ops counters_scalar = COUNTERS_VARIANT_TABLE;
 
 /* splitmix64 of 1..16 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators), made odd. */
@@ -184,10 +185,11 @@ static void count_plain(uint32_t *row, const uint32_t *place, size_t n)
 void counters_add_items(void *cells, enum counter_form form, bool is_signed, uint32_t depth, uint32_t width,
                         const uint64_t *hashes, const uint64_t *words, size_t n)
 {
-    uint32_t place[COUNTERS_BATCH];
+    uint32_t places[COUNTERS_DEPTH_MAX * COUNTERS_BATCH];
+    counters_ops.places(places, COUNTERS_BATCH, hashes, n, depth, width, is_signed);
     for (uint32_t r = 0; r < depth; r++) {
+        const uint32_t *place = places + (size_t)r * COUNTERS_BATCH;
         void *row = (uint8_t *)cells + (size_t)r * width * counters_cell_size(form);
-        counters_ops.places(place, hashes, n, counters_odd[r], width, is_signed);
         if (form == COUNTERS_REAL)
             add_real(row, place, words, n);
         else if (form == COUNTERS_WIDE)
@@ -210,8 +212,7 @@ void counters_read_items(const void *cells, enum counter_form form, bool is_sign
             ret[i] = counters_read_item(cells, form, is_signed, depth, width, hashes[i]);
         return;
     }
-    for (uint32_t r = 0; r < depth; r++)
-        counters_ops.places(places + (size_t)r * COUNTERS_BATCH, hashes, n, counters_odd[r], width, is_signed);
+    counters_ops.places(places, COUNTERS_BATCH, hashes, n, depth, width, is_signed);
     (is_signed ? counters_ops.median : counters_ops.least)(ret, cells, places, COUNTERS_BATCH, n, depth, width);
 }
 

@@ -17,12 +17,13 @@ UNROLL_INLINE void counters_loop_hashes(uint64_t *restrict ret, const uint64_t *
         ret[i] = hash8(items[i], flip);
 }
 
-UNROLL_INLINE void counters_loop_places(uint32_t *restrict ret, const uint64_t *restrict hashes, size_t n, uint64_t odd,
-                                        uint32_t width, bool is_signed)
+UNROLL_INLINE void counters_loop_places(uint32_t *restrict ret, size_t stride, const uint64_t *restrict hashes,
+                                        size_t n, uint32_t depth, uint32_t width, bool is_signed)
 {
     const uint32_t mask = is_signed ? UINT32_MAX : ~COUNTERS_MINUS;
-    for (size_t i = 0; i < n; i++)
-        ret[i] = counters_place(hashes[i] * odd, width) & mask;
+    for (uint32_t r = 0; r < depth; r++)
+        for (size_t i = 0; i < n; i++)
+            ret[r * stride + i] = counters_place(hashes[i] * counters_odd[r], width) & mask;
 }
 
 UNROLL_INLINE void counters_loop_add_up(uint32_t *restrict dst, const uint8_t *const *src, size_t k, size_t n)
@@ -89,18 +90,20 @@ UNROLL_INLINE void counters_loop_median(double *restrict ret, const uint32_t *re
 }
 
 /* Functions of them for one instruction set, and their table. */
-#define COUNTERS_VARIANT                                                                                               \
+#define COUNTERS_VARIANT_SUMS                                                                                          \
+    static void add_up(uint32_t *dst, const uint8_t *const *src, size_t k, size_t n)                                   \
+    {                                                                                                                  \
+        counters_loop_add_up(dst, src, k, n);                                                                          \
+    }
+#define COUNTERS_VARIANT_ITEMS                                                                                         \
     static void hashes(uint64_t *ret, const uint64_t *items, size_t n, uint64_t seed)                                  \
     {                                                                                                                  \
         counters_loop_hashes(ret, items, n, seed);                                                                     \
     }                                                                                                                  \
-    static void places(uint32_t *ret, const uint64_t *hashes, size_t n, uint64_t odd, uint32_t width, bool is_signed)  \
+    static void places(uint32_t *ret, size_t stride, const uint64_t *hashes, size_t n, uint32_t depth, uint32_t width, \
+                       bool is_signed)                                                                                 \
     {                                                                                                                  \
-        counters_loop_places(ret, hashes, n, odd, width, is_signed);                                                   \
-    }                                                                                                                  \
-    static void add_up(uint32_t *dst, const uint8_t *const *src, size_t k, size_t n)                                   \
-    {                                                                                                                  \
-        counters_loop_add_up(dst, src, k, n);                                                                          \
+        counters_loop_places(ret, stride, hashes, n, depth, width, is_signed);                                         \
     }                                                                                                                  \
     static void least(double *ret, const uint32_t *cells, const uint32_t *places, size_t stride, size_t n,             \
                       uint32_t depth, uint32_t width)                                                                  \

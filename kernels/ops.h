@@ -130,8 +130,10 @@ void ddsketch_ops_avx512(struct ddsketch_ops *ops);
 struct counters_ops {
     /* ret[i] = counters_hash(items[i], seed). */
     void (*hashes)(uint64_t *ret, const uint64_t *items, size_t n, uint64_t seed);
-    /* ret[i] = counters_place(hashes[i] * odd, width), without the sign unless is_signed. */
-    void (*places)(uint32_t *ret, const uint64_t *hashes, size_t n, uint64_t odd, uint32_t width, bool is_signed);
+    /* ret[r * stride + i] = counters_place(hashes[i] * counters_odd[r], width), without the sign unless is_signed:
+     * places of n items in `depth` rows. */
+    void (*places)(uint32_t *ret, size_t stride, const uint64_t *hashes, size_t n, uint32_t depth, uint32_t width,
+                   bool is_signed);
     /* dst[i] += src[0][i] + ... + src[k - 1][i] of k arrays of n u32, any alignment. */
     void (*add_up)(uint32_t *dst, const uint8_t *const *src, size_t k, size_t n);
     /* Item i's weight by `depth` rows of `width` counters; places[r * stride + i] is its place in row r: the least of the

@@ -121,9 +121,20 @@ uint32_t tally_next_many(struct tally_list *l, uint32_t most, bool as_real, uint
     uint32_t n = 0, left = l->n - l->at;
     most = left < most ? left : most;
     memcpy(ret_items, l->items + 8 * (size_t)l->at, 8 * (size_t)most);
-    for (; n < most && next_word(l, &ret_words[n]); n++)
-        if (as_real && !l->is_real)
-            ret_words[n] = bits_of_f64((double)(int64_t)ret_words[n]);
+    while (n < most) {
+        if (!l->is_real && n + 8 <= most && l->end - l->p >= 8 &&
+            (bits_load_u64(l->p) & UINT64_C(0x8080808080808080)) == 0) { /* eight of one byte, as most are */
+            for (uint32_t i = 0; i < 8; i++, n++)
+                ret_words[n] = l->is_signed ? (uint64_t)bits_unzigzag(l->p[i]) : l->p[i];
+            l->p += 8;
+        } else if (next_word(l, &ret_words[n])) {
+            n++;
+        } else {
+            break;
+        }
+    }
+    for (uint32_t i = 0; as_real && !l->is_real && i < n; i++)
+        ret_words[i] = bits_of_f64((double)(int64_t)ret_words[i]);
     l->at += n;
     return n;
 }

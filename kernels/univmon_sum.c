@@ -1,4 +1,6 @@
 /* States and items of UnivMon put together, and the heaviest of them. */
+#include <math.h>
+
 #include "kernels/carve.h"
 #include "kernels/univmon.h"
 
@@ -208,27 +210,82 @@ void univmon_offer(struct univmon_sum *s, const uint64_t *items, uint32_t n, uin
     }
 }
 
-static void offer_named(struct univmon_sum *s, const uint8_t *named, uint32_t n, uint32_t from, uint32_t to)
+/* A state's heap of level l. */
+static void offer_heap(struct univmon_sum *s, const uint8_t *heap, uint32_t l)
 {
     uint64_t items[COUNTERS_BATCH];
-    for (uint32_t at = 0, run; at < n; at += run) {
-        run = n - at < COUNTERS_BATCH ? n - at : COUNTERS_BATCH;
-        memcpy(items, named + 8 * (size_t)at, 8 * (size_t)run);
-        univmon_offer(s, items, run, from, to);
+    for (uint32_t at = 0, run; at < s->params->heap; at += run) {
+        run = s->params->heap - at < COUNTERS_BATCH ? s->params->heap - at : COUNTERS_BATCH;
+        memcpy(items, heap + 8 * (size_t)at, 8 * (size_t)run);
+        univmon_offer(s, items, run, l, l);
     }
 }
 
-/* To each level its heaps, and the lists of states that have no counters for it (what is listed and heavy in a lower
- * level is in that one's heap). */
+/* The items of a list that weigh at least that much, for levels from v's on. */
+static void offer_listed(struct univmon_sum *s, const struct univmon_view *v, uint64_t least)
+{
+    struct tally_list list = tally_open(v->list, v->list_size, false, false);
+    uint64_t items[COUNTERS_BATCH], words[COUNTERS_BATCH], heavy[COUNTERS_BATCH];
+    uint32_t heavy_n = 0;
+    for (uint32_t n; (n = tally_next_many(&list, COUNTERS_BATCH, false, items, words)) > 0;) {
+        if (heavy_n + n > COUNTERS_BATCH) {
+            univmon_offer(s, heavy, heavy_n, v->levels, s->levels);
+            heavy_n = 0;
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            heavy[heavy_n] = items[i];
+            heavy_n += words[i] >= least;
+        }
+    }
+    univmon_offer(s, heavy, heavy_n, v->levels, s->levels);
+}
+
+/* What an item of the list weighs on average, rounded up. */
+static uint64_t mean_weight(const struct univmon_view *v)
+{
+    struct tally_list list = tally_open(v->list, v->list_size, false, false);
+    uint64_t items[COUNTERS_BATCH], words[COUNTERS_BATCH], sum = 0;
+    for (uint32_t n; (n = tally_next_many(&list, COUNTERS_BATCH, false, items, words)) > 0;)
+        for (uint32_t i = 0; i < n; i++)
+            sum += words[i];
+    return list.n ? (sum + list.n - 1) / list.n : 0;
+}
+
+/* The least that an item of k lists weighs in one of them when it belongs into the heaps from level `from` on. */
+static uint64_t least_weight(const struct univmon_sum *s, uint32_t from, uint32_t k)
+{
+    double least = INFINITY;
+    for (uint32_t l = from; l < s->levels && l < s->kept; l++) {
+        const struct top *t = &s->heaps[l];
+        double estimate = t->n == t->most ? t->estimates[t->least] : 0;
+        least = estimate < least ? estimate : least;
+    }
+    return least > k ? (uint64_t)(least / k) : 0;
+}
+
+/*
+ * To each level its heaps, and the lists of states that have no counters for it (what is listed and heavy in a lower
+ * level is in that one's heap). Of a list first what weighs its mean or more. That fills the heaps where some
+ * items are heavy, and then most of the others need no look at counters: what weighs T over k lists weighs T / k in one
+ * of them. What is offered depends on the set of states alone, not on their order.
+ */
 void univmon_offer_states(struct univmon_sum *s, const struct state_ref *src, uint32_t k)
 {
+    uint32_t lists = 0;
     univmon_heaps_begin(s);
-    for (uint32_t i = 0; i < k; i++) {
-        struct univmon_view v = univmon_view(&src[i], s->params);
-        size_t cells = univmon_cells(s->params) * counters_cell_size(v.form);
-        for (uint32_t l = 0; l < v.levels && l < s->kept; l++)
-            offer_named(s, univmon_table(&v, s->params, l) + cells, s->params->heap, l, l);
-        if (v.levels < s->levels && v.levels < s->kept)
-            offer_named(s, v.list + 4, bits_load_u32(v.list), v.levels, s->levels);
+    for (uint32_t pass = 1; pass <= 2; pass++) {
+        uint64_t least[64] = {0};
+        for (uint32_t l = 0; pass == 2 && l < s->levels && l < 64; l++)
+            least[l] = least_weight(s, l, lists);
+        for (uint32_t i = 0; i < k; i++) {
+            struct univmon_view v = univmon_view(&src[i], s->params);
+            size_t cells = univmon_cells(s->params) * counters_cell_size(v.form);
+            for (uint32_t l = 0; pass == 1 && l < v.levels && l < s->kept; l++)
+                offer_heap(s, univmon_table(&v, s->params, l) + cells, l);
+            if (v.levels >= s->levels || v.levels >= s->kept)
+                continue;
+            lists += pass == 1;
+            offer_listed(s, &v, pass == 1 ? mean_weight(&v) : least[v.levels]);
+        }
     }
 }

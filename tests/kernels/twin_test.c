@@ -618,30 +618,39 @@ START_TEST(counters_item_twins)
     uint64_t s = suite_seed("twin.counters_item");
     uint8_t *fence = fenced(), *behind = fenced();
     static uint64_t hashes[N_MAX];
-    static uint32_t places[N_MAX];
+    static uint32_t places[5 * (N_MAX + 2)];
     for (unsigned round = 0; round < ROUNDS; round++) {
         size_t n = size_of_round(round, &s);
         uint32_t width = 8 + random_below(&s, round % 3 ? 3000 : 1 << 22);
-        uint64_t seed = random_u64(&s), odd = counters_odd[random_below(&s, COUNTERS_DEPTH_MAX)];
+        uint64_t seed = random_u64(&s);
+        uint32_t depth = 1 + round % 5; /* of rows with room between them */
+        size_t stride = n + round % 3;
         bool is_signed = round & 2;
         uint64_t *items = against(fence, n * 8, round & 1), *hash = against(behind, n * 8, round & 1);
         for (size_t i = 0; i < n; i++)
             items[i] = random_below(&s, 3) ? random_u64(&s) : random_below(&s, 9);
-        counters_scalar.hashes(hashes, items, n, seed);
         for (size_t i = 0; i < n; i++)
-            ck_assert_uint_eq(hashes[i], counters_hash(items[i], seed));
+            hashes[i] = counters_hash(items[i], seed);
         memcpy(hash, hashes, n * 8);
-        counters_scalar.places(places, hash, n, odd, width, is_signed);
-        EACH_LEVEL(level)
-        {
+        for (uint32_t r = 0; r < depth; r++)
+            for (size_t i = 0; i < n; i++)
+                places[r * stride + i] =
+                    counters_index(hashes[i] * counters_odd[r], width) |
+                    (is_signed && counters_is_minus(hashes[i] * counters_odd[r]) ? COUNTERS_MINUS : 0);
+        for (enum cpu_level level = CPU_SCALAR; level <= cpu_most() && cpu_force(level) == level; level++) {
             uint64_t *out = output_open();
             counters_ops.hashes(out, items, n, seed);
             ck_assert_msg(memcmp(out, hashes, n * 8) == 0, "hashes %s n %zu", cpu_level_name(level), n);
             output_check(out, n * 8);
             uint32_t *at = output_open();
-            counters_ops.places(at, hash, n, odd, width, is_signed);
-            ck_assert_msg(memcmp(at, places, n * 4) == 0, "places %s n %zu", cpu_level_name(level), n);
-            output_check(at, n * 4);
+            counters_ops.places(at, stride, hash, n, depth, width, is_signed);
+            for (uint32_t r = 0; r < depth; r++) {
+                ck_assert_msg(memcmp(at + r * stride, places + r * stride, n * 4) == 0, "places %s n %zu",
+                              cpu_level_name(level), n);
+                for (size_t i = n; i < stride; i++)
+                    ck_assert_uint_eq(at[r * stride + i], UINT32_C(0xa5a5a5a5));
+            }
+            output_check(at, depth * stride * 4);
         }
     }
 }
