@@ -113,6 +113,46 @@ double counted_point(const struct counted_total *total, const struct state_ref *
     return (shape->is_signed ? counters_median(real, n) : least) + (as_real ? listed_real : (double)listed);
 }
 
+struct counted_batch counted_batch(const double *values, const struct sketch_items *items, uint32_t n)
+{
+    struct counted_batch b; /* the rooms are not cleared */
+    b.values = values;
+    b.weights = items ? items->weights : NULL;
+    b.items = items;
+    b.n = n;
+    b.at = b.run = 0;
+    return b;
+}
+
+const uint64_t *counted_next(struct counted_batch *b)
+{
+    b->at += b->run;
+    b->run = b->n - b->at < COUNTERS_BATCH ? b->n - b->at : COUNTERS_BATCH;
+    if (b->run == 0)
+        return NULL;
+    if (b->items)
+        return b->items->keys + b->at;
+    for (uint32_t i = 0; i < b->run; i++)
+        b->room[i] = bits_item(b->values[b->at + i]);
+    return b->room;
+}
+
+const uint64_t *counted_words(struct counted_batch *b, bool is_real)
+{
+    if (!b->weights && !is_real)
+        return NULL;
+    for (uint32_t i = 0; i < b->run; i++)
+        b->words[i] = counters_word(b->weights ? b->weights[b->at + i] : 1, is_real);
+    return b->words;
+}
+
+uint8_t counted_form(bool is_table, enum counter_form form)
+{
+    if (is_table)
+        return (uint8_t)(COUNTED_NARROW + (uint8_t)form - COUNTERS_NARROW);
+    return form == COUNTERS_REAL ? COUNTED_REAL_LIST : COUNTED_LIST;
+}
+
 uint8_t *counted_store(uint8_t *dst, uint8_t form, const struct counted_shape *shape, const struct counted_total *total)
 {
     memcpy(dst, shape->bytes, shape->tail);

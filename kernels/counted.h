@@ -68,6 +68,20 @@ enum { COUNTED_PLACES_MAX = COUNTERS_DEPTH_MAX * COUNTERS_DEPTH_MAX };
  * exactly. */
 double counted_point(const struct counted_total *total, const struct state_ref *src, uint32_t k,
                      const struct counted_shape *shape, uint64_t key, const struct counted_place *place, uint32_t n);
+/* A batch of samples to build of, COUNTERS_BATCH at a time. One of values (weight 1 each) and items is NULL. */
+struct counted_batch {
+    const double *values, *weights; /* weights NULL: 1 each */
+    const struct sketch_items *items;
+    uint32_t n, at, run; /* the current ones: run of them from `at` on */
+    uint64_t room[COUNTERS_BATCH], words[COUNTERS_BATCH];
+};
+struct counted_batch counted_batch(const double *values, const struct sketch_items *items, uint32_t n);
+/* The next items, or NULL at the end; their words, or NULL for 1 each. Both until the next call. */
+const uint64_t *counted_next(struct counted_batch *b);
+const uint64_t *counted_words(struct counted_batch *b, bool is_real);
+
+/* The form byte of a list or table whose counters are, or would be, of that form. */
+uint8_t counted_form(bool is_table, enum counter_form form);
 /* The bytes up to the mass. Returns the byte behind it. */
 uint8_t *counted_store(uint8_t *dst, uint8_t form, const struct counted_shape *shape,
                        const struct counted_total *total);

@@ -182,25 +182,30 @@ static void count_plain(uint32_t *row, const uint32_t *place, size_t n)
         row[place[i]]++;
 }
 
+void counters_add_places(void *row, enum counter_form form, bool is_signed, const uint32_t *place,
+                         const uint64_t *words, size_t n)
+{
+    if (form == COUNTERS_REAL)
+        add_real(row, place, words, n);
+    else if (form == COUNTERS_WIDE)
+        add_wide(row, place, words, n);
+    else if (words)
+        add_narrow(row, place, words, n);
+    else if (is_signed)
+        count_signs(row, place, n);
+    else
+        count_plain(row, place, n);
+}
+
 void counters_add_items(void *cells, enum counter_form form, bool is_signed, uint32_t depth, uint32_t width,
                         const uint64_t *hashes, const uint64_t *words, size_t n)
 {
     uint32_t places[COUNTERS_DEPTH_MAX * COUNTERS_BATCH];
+    size_t row_size = width * counters_cell_size(form);
     counters_ops.places(places, COUNTERS_BATCH, hashes, n, depth, width, is_signed);
-    for (uint32_t r = 0; r < depth; r++) {
-        const uint32_t *place = places + (size_t)r * COUNTERS_BATCH;
-        void *row = (uint8_t *)cells + (size_t)r * width * counters_cell_size(form);
-        if (form == COUNTERS_REAL)
-            add_real(row, place, words, n);
-        else if (form == COUNTERS_WIDE)
-            add_wide(row, place, words, n);
-        else if (words)
-            add_narrow(row, place, words, n);
-        else if (is_signed)
-            count_signs(row, place, n);
-        else
-            count_plain(row, place, n);
-    }
+    for (uint32_t r = 0; r < depth; r++)
+        counters_add_places((uint8_t *)cells + r * row_size, form, is_signed, places + (size_t)r * COUNTERS_BATCH,
+                            words, n);
 }
 
 void counters_read_items(const void *cells, enum counter_form form, bool is_signed, uint32_t depth, uint32_t width,

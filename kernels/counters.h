@@ -95,6 +95,10 @@ static inline size_t counters_cell_size(enum counter_form form)
 void counters_add_items(void *cells, enum counter_form form, bool is_signed, uint32_t depth, uint32_t width,
                         const uint64_t *hashes, const uint64_t *words, size_t n);
 
+/* The same with the places known (kernels/ops.h): each of a batch into the row at `row`. */
+void counters_add_places(void *row, enum counter_form form, bool is_signed, const uint32_t *place,
+                         const uint64_t *words, size_t n);
+
 /* Counter `at` of a state's bytes (any alignment) as an integer; the form is not real. */
 static inline int64_t counters_whole(const uint8_t *cells, enum counter_form form, bool is_signed, size_t at)
 {

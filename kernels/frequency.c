@@ -108,54 +108,15 @@ static void spill(struct sum *s)
 static void sum_add(struct sum *s, const uint64_t *items, const uint64_t *words, uint32_t n)
 {
     uint64_t hashes[COUNTERS_BATCH];
-    const uint64_t one = counters_word(1, s->form == COUNTERS_REAL);
     uint32_t i = 0;
     counters_ops.hashes(hashes, items, n, s->total.seed);
     for (; i < n && !s->is_table; i++)
-        if (tally_add(&s->tally, hashes[i], items[i], words ? words[i] : one) == TALLY_NONE) {
+        if (tally_add(&s->tally, hashes[i], items[i], words ? words[i] : 1) == TALLY_NONE) {
             spill(s);
             break;
         }
     if (i < n)
         table_add(s, hashes + i, words ? words + i : NULL, n - i);
-}
-
-/* A batch of samples, a run of it at a time. */
-struct batch {
-    const double *values, *weights;
-    const struct sketch_items *items;
-    uint32_t n, at, run;
-    uint64_t room[COUNTERS_BATCH];
-};
-
-static struct batch batch_new(const double *values, const struct sketch_items *items, uint32_t n)
-{
-    return (struct batch){.values = values, .weights = items ? items->weights : NULL, .items = items, .n = n};
-}
-
-/* The items of the next run, or NULL at the end. */
-static const uint64_t *batch_next(struct batch *b)
-{
-    b->at += b->run;
-    b->run = b->n - b->at < COUNTERS_BATCH ? b->n - b->at : COUNTERS_BATCH;
-    if (b->run == 0)
-        return NULL;
-    if (b->items)
-        return b->items->keys + b->at;
-    for (uint32_t i = 0; i < b->run; i++)
-        b->room[i] = bits_item(b->values[b->at + i]);
-    return b->room;
-}
-
-static void sum_batch(struct sum *s, struct batch b)
-{
-    const uint64_t *items;
-    uint64_t words[COUNTERS_BATCH];
-    while ((items = batch_next(&b))) {
-        for (uint32_t i = 0; b.weights && i < b.run; i++)
-            words[i] = counters_word(b.weights[b.at + i], s->form == COUNTERS_REAL);
-        sum_add(s, items, b.weights ? words : NULL, b.run);
-    }
 }
 
 /* k >= 1 states as one sum: tables first, then lists. */
@@ -226,14 +187,14 @@ static void offer_states(const struct sum *s, struct top *t, const struct state_
 }
 
 /* The items of a batch that are not repeats of a moment ago. */
-static void offer_batch(struct sum *s, struct top *t, struct batch b)
+static void offer_batch(struct sum *s, struct top *t, struct counted_batch b)
 {
     struct offers o = offers_to(t, s);
     struct recent recent = recent_new(&s->rest);
     uint64_t hashes[COUNTERS_BATCH];
     const uint64_t *items;
     recent_clear(&recent);
-    while ((items = batch_next(&b))) {
+    while ((items = counted_next(&b))) {
         counters_ops.hashes(hashes, items, b.run, s->total.seed);
         for (uint32_t i = 0; i < b.run; i++)
             if (!recent_saw(&recent, hashes[i], items[i]))
@@ -244,7 +205,7 @@ static void offer_batch(struct sum *s, struct top *t, struct batch b)
 
 /* The heaviest of a batch: twice as many as are kept by the counters' estimates, of these the heaviest by an exact
  * count, so that noise between near equals loses none. */
-static void heap_batch(struct sum *s, struct top *heap, struct batch b)
+static void heap_batch(struct sum *s, struct top *heap, struct counted_batch b)
 {
     bool is_real = s->form == COUNTERS_REAL;
     uint64_t hashes[COUNTERS_BATCH];
@@ -254,13 +215,13 @@ static void heap_batch(struct sum *s, struct top *heap, struct batch b)
     struct tally exact = tally_new(&s->rest, near.n, is_real);
     for (uint32_t i = 0; i < near.n; i++)
         tally_add(&exact, counters_hash(near.items[i], s->total.seed), near.items[i], 0);
-    while ((items = batch_next(&b))) {
+    while ((items = counted_next(&b))) {
         counters_ops.hashes(hashes, items, b.run, s->total.seed);
+        const uint64_t *words = counted_words(&b, is_real);
         for (uint32_t i = 0; i < b.run; i++) {
             uint32_t at = tally_find(&exact, hashes[i], items[i]);
             if (at != TALLY_NONE)
-                exact.words[at] = counters_word_add(
-                    exact.words[at], counters_word(b.weights ? b.weights[b.at + i] : 1, is_real), is_real);
+                exact.words[at] = counters_word_add(exact.words[at], words ? words[i] : 1, is_real);
         }
     }
     for (uint32_t i = 0; i < exact.n; i++)
@@ -274,10 +235,7 @@ static int sum_write(struct sum *s, uint8_t *dst, size_t cap, size_t *ret_size, 
     size_t table = cells_of(s->params) * counters_cell_size(s->form), heap_size = (size_t)heap->n * 8;
     if (cap < HEAD_SIZE + (s->is_table ? table + heap_size : tally_list_bound(s->tally.n)))
         return SKETCH_NO_ROOM;
-    uint8_t form = s->is_table                ? (uint8_t)(COUNTED_NARROW + (uint8_t)s->form - COUNTERS_NARROW)
-                   : s->form == COUNTERS_REAL ? COUNTED_REAL_LIST
-                                              : COUNTED_LIST;
-    uint8_t *p = counted_store(dst, form, &s->shape, &s->total);
+    uint8_t *p = counted_store(dst, counted_form(s->is_table, s->form), &s->shape, &s->total);
     if (s->is_table) {
         memcpy(p, s->cells, table);
         top_sort_items(heap);
@@ -294,7 +252,7 @@ int frequency_build(bool is_signed, uint8_t *dst, size_t cap, size_t *ret_size, 
                     const double *values, const struct sketch_items *items, uint32_t n, uint64_t seed, void *scratch)
 {
     struct sum s = sum_new(is_signed, params, scratch);
-    struct batch b = batch_new(values, items, n);
+    struct counted_batch b = counted_batch(values, items, n);
     if (n == 0)
         return SKETCH_BAD_DATA;
     int rc = counters_weigh(b.weights, n, is_signed, &s.total.mass);
@@ -304,9 +262,10 @@ int frequency_build(bool is_signed, uint8_t *dst, size_t cap, size_t *ret_size, 
     s.total.seed = seed;
     sum_begin(&s);
     struct top heap = heap_new(&s, params->heap);
-    sum_batch(&s, b);
+    for (const uint64_t *item; (item = counted_next(&b));)
+        sum_add(&s, item, counted_words(&b, s.form == COUNTERS_REAL), b.run);
     if (s.is_table && params->heap > 0)
-        heap_batch(&s, &heap, b);
+        heap_batch(&s, &heap, counted_batch(values, items, n));
     return sum_write(&s, dst, cap, ret_size, &heap);
 }
 

@@ -32,27 +32,18 @@
 #include <math.h>
 
 #include "kernels/carve.h"
+#include "kernels/counted.h"
 #include "kernels/fixed.h"
-#include "kernels/frequency.h"
 #include "kernels/tally.h"
 
-enum { HEAD_SIZE = 36, LIST = 1, REAL_LIST = 2, TABLE_FIRST = 3, REAL_TABLE = 5, POINTS_MAX = 256 };
-
-struct view {
-    bool is_table, is_real;
-    enum counter_form form;
-    uint64_t seed, n;
-    struct mass mass;
-    const uint8_t *body;
-    size_t body_size;
-};
+enum { HEAD_SIZE = 36 };
 
 /* States and items put together in scratch. */
 struct sum {
     const struct sketch_params *params;
-    bool is_signed, is_table;
-    uint64_t seed, n;
-    struct mass mass;
+    struct counted_shape shape;
+    struct counted_total total;
+    bool is_table;
     enum counter_form form;
     struct tally tally; /* by id */
     uint64_t *groups, *keys;
@@ -107,40 +98,30 @@ size_t hydra_scratch_bound(const struct sketch_params *params, uint64_t n, uint3
            carve_size(k * sizeof(struct counters_table));
 }
 
-static struct view view_of(const struct state_ref *s)
+static struct counted_shape shape_of(const struct sketch_params *params, bool is_signed)
 {
-    uint8_t form = s->bytes[0];
-    bool is_real = form == REAL_LIST || form == REAL_TABLE;
-    return (struct view){.is_table = form >= TABLE_FIRST,
-                         .is_real = is_real,
-                         .form = (enum counter_form)(form - TABLE_FIRST + 1),
-                         .seed = bits_load_u64(s->bytes + 12),
-                         .n = bits_load_u64(s->bytes + 20),
-                         .mass = counters_mass_load(s->bytes + 28, is_real),
-                         .body = s->bytes + HEAD_SIZE,
-                         .body_size = s->size - HEAD_SIZE};
+    struct counted_shape shape = {.tail = 12, .is_signed = is_signed};
+    shape.bytes[1] = (uint8_t)params->depth;
+    shape.bytes[2] = (uint8_t)params->rows;
+    bits_store_u32(shape.bytes + 4, params->width);
+    bits_store_u32(shape.bytes + 8, params->columns);
+    return shape;
 }
 
 /* A list's groups (its items lie behind them); the (id, weight) list before them ends there. */
-static const uint8_t *groups_of(const struct view *v)
+static const uint8_t *groups_of(const struct counted_view *v)
 {
     return v->body + v->body_size - 16 * (size_t)bits_load_u32(v->body);
 }
 
-static struct tally_list list_of(const struct view *v, bool is_signed)
+static struct tally_list list_of(const struct counted_view *v, bool is_signed)
 {
     return tally_open(v->body, (size_t)(groups_of(v) - v->body), is_signed, v->is_real);
 }
 
-static bool has_shape(const uint8_t *bytes, const struct sketch_params *params)
+static uint64_t id_of(uint64_t group_hash, uint64_t key)
 {
-    return bytes[1] == params->depth && bytes[2] == params->rows && bytes[3] == 0 &&
-           bits_load_u32(bytes + 4) == params->width && bits_load_u32(bytes + 8) == params->columns;
-}
-
-static uint64_t id_of(uint64_t group, uint64_t key, uint64_t seed)
-{
-    return counters_hash(key, counters_hash(group, seed));
+    return counters_hash(key, group_hash);
 }
 
 /* First counter of the group's sketch in a row of the grid. */
@@ -159,104 +140,137 @@ static uint64_t hash_at(uint64_t id, uint32_t row)
 
 /* --- putting together --- */
 
-static void table_add(const struct sum *s, uint64_t group, uint64_t id, uint64_t word)
+static struct sum sum_new(bool is_signed, const struct sketch_params *params, void *scratch)
 {
-    const struct sketch_params *p = s->params;
-    uint64_t group_hash = counters_hash(group, s->seed);
-    for (uint32_t i = 0; i < p->rows; i++) {
-        uint8_t *sketch = (uint8_t *)s->cells + sketch_at(p, group_hash, i) * counters_cell_size(s->form);
-        uint64_t hash = hash_at(id, i);
-        counters_add_items(sketch, s->form, s->is_signed, p->depth, p->width, &hash, &word, 1);
-    }
-}
-
-static void table_begin(struct sum *s)
-{
-    size_t size = cells_of(s->params) * counters_cell_size(s->form);
-    s->is_table = true;
-    s->cells = carve(&s->rest, size);
-    memset(s->cells, 0, size);
-}
-
-static void sum_add(struct sum *s, uint64_t group, uint64_t key, uint64_t word)
-{
-    uint64_t id = id_of(group, key, s->seed);
-    if (!s->is_table) {
-        uint32_t at = tally_add(&s->tally, counters_hash(id, s->seed), id, word);
-        if (at != TALLY_NONE) {
-            s->groups[at] = group;
-            s->keys[at] = key;
-            return;
-        }
-        table_begin(s);
-        for (uint32_t i = 0; i < s->tally.n; i++)
-            table_add(s, s->groups[i], s->tally.items[i], s->tally.words[i]);
-    }
-    table_add(s, group, id, word);
+    return (struct sum){.params = params, .shape = shape_of(params, is_signed), .rest = scratch};
 }
 
 static void sum_begin(struct sum *s)
 {
-    uint32_t most = list_most(s->params, s->n);
-    s->form = counters_form(&s->mass, s->is_signed);
+    uint32_t most = list_most(s->params, s->total.n);
+    s->form = counters_form(&s->total.mass, s->shape.is_signed);
     s->tally = tally_new(&s->rest, most, s->form == COUNTERS_REAL);
     s->groups = carve(&s->rest, (uint64_t)most * 8);
     s->keys = carve(&s->rest, (uint64_t)most * 8);
 }
 
-static int sum_heads(struct sum *s, const struct state_ref *src, uint32_t k)
+static void table_begin(struct sum *s, size_t cells)
 {
-    for (uint32_t i = 0; i < k; i++) {
-        struct view v = view_of(&src[i]);
-        if (!has_shape(src[i].bytes, s->params) || v.seed != view_of(&src[0]).seed)
-            return SKETCH_MISMATCH;
-        s->n += v.n;
-        if (s->n >= COUNTERS_N_END || counters_mass_add(&s->mass, &v.mass, s->is_signed) != SKETCH_OK)
-            return SKETCH_BAD_DATA;
-        s->seed = v.seed;
-    }
-    return SKETCH_OK;
+    size_t size = cells * counters_cell_size(s->form);
+    s->is_table = true;
+    s->cells = carve(&s->rest, size);
+    memset(s->cells, 0, size);
 }
 
+/* Items, at most COUNTERS_BATCH, by their ids, into sketches that begin at `sketches[i]` in a row of the grid. */
+static void row_add(const struct sum *s, uint32_t row, const uint32_t *sketches, const uint64_t *ids,
+                    const uint64_t *words, uint32_t n)
+{
+    const struct sketch_params *p = s->params;
+    uint64_t hashes[COUNTERS_BATCH];
+    uint32_t places[COUNTERS_DEPTH_MAX * COUNTERS_BATCH];
+    for (uint32_t i = 0; i < n; i++)
+        hashes[i] = hash_at(ids[i], row);
+    counters_ops.places(places, COUNTERS_BATCH, hashes, n, p->depth, p->width, s->shape.is_signed);
+    for (uint32_t r = 0; r < p->depth; r++) {
+        uint32_t *place = places + (size_t)r * COUNTERS_BATCH;
+        for (uint32_t i = 0; i < n; i++) /* below 2^22, so the sign stays */
+            place[i] += sketches[i] + r * p->width;
+        counters_add_places(s->cells, s->form, s->shape.is_signed, place, words, n);
+    }
+}
+
+static void table_add(const struct sum *s, const uint64_t *group_hashes, const uint64_t *ids, const uint64_t *words,
+                      uint32_t n)
+{
+    uint32_t sketches[COUNTERS_BATCH];
+    for (uint32_t row = 0; row < s->params->rows; row++) {
+        for (uint32_t i = 0; i < n; i++)
+            sketches[i] = (uint32_t)sketch_at(s->params, group_hashes[i], row);
+        row_add(s, row, sketches, ids, words, n);
+    }
+}
+
+/* The exact list becomes counters. */
+static void spill(struct sum *s)
+{
+    uint64_t group_hashes[COUNTERS_BATCH];
+    table_begin(s, cells_of(s->params));
+    for (uint32_t at = 0, run; at < s->tally.n; at += run) {
+        run = s->tally.n - at < COUNTERS_BATCH ? s->tally.n - at : COUNTERS_BATCH;
+        counters_ops.hashes(group_hashes, s->groups + at, run, s->total.seed);
+        table_add(s, group_hashes, s->tally.items + at, s->tally.words + at, run);
+    }
+}
+
+/* Items, at most COUNTERS_BATCH: to the list while it may be one, else to the table. words NULL: a weight of 1 each. */
+static void sum_add(struct sum *s, const uint64_t *groups, const uint64_t *keys, const uint64_t *words, uint32_t n)
+{
+    uint64_t group_hashes[COUNTERS_BATCH], ids[COUNTERS_BATCH], hashes[COUNTERS_BATCH];
+    uint32_t i = 0;
+    counters_ops.hashes(group_hashes, groups, n, s->total.seed);
+    for (uint32_t j = 0; j < n; j++)
+        ids[j] = id_of(group_hashes[j], keys[j]);
+    if (!s->is_table)
+        counters_ops.hashes(hashes, ids, n, s->total.seed);
+    for (; i < n && !s->is_table; i++) {
+        uint32_t at = tally_add(&s->tally, hashes[i], ids[i], words ? words[i] : 1);
+        if (at == TALLY_NONE) {
+            spill(s);
+            break;
+        }
+        s->groups[at] = groups[i];
+        s->keys[at] = keys[i];
+    }
+    if (i < n)
+        table_add(s, group_hashes + i, ids + i, words ? words + i : NULL, n - i);
+}
+
+/* A list's items, a batch at a time. */
+struct reader {
+    struct tally_list list;
+    const uint8_t *groups;
+    uint64_t group[COUNTERS_BATCH], key[COUNTERS_BATCH], id[COUNTERS_BATCH], word[COUNTERS_BATCH];
+};
+
+static struct reader reader_new(const struct counted_view *v, bool is_signed)
+{
+    return (struct reader){.list = list_of(v, is_signed), .groups = groups_of(v)};
+}
+
+static uint32_t reader_next(struct reader *r, bool as_real)
+{
+    const uint8_t *groups = r->groups + 8 * (size_t)r->list.at, *keys = groups + 8 * (size_t)r->list.n;
+    uint32_t n = tally_next_many(&r->list, COUNTERS_BATCH, as_real, r->id, r->word);
+    memcpy(r->group, groups, 8 * (size_t)n);
+    memcpy(r->key, keys, 8 * (size_t)n);
+    return n;
+}
+
+/* k >= 1 states as one sum. */
 static int sum_states(struct sum *s, const struct state_ref *src, uint32_t k)
 {
-    int rc = sum_heads(s, src, k);
+    uint32_t *index = carve(&s->rest, k * sizeof *index);
+    const uint32_t *order;
+    int rc = counted_heads(&s->total, src, k, &s->shape);
+    if (rc == SKETCH_OK)
+        rc = counted_order(&s->total, src, k, &s->shape, index, &order);
     if (rc != SKETCH_OK)
         return rc;
-    uint32_t *index = carve(&s->rest, k * sizeof *index);
-    const uint32_t *order = NULL;
     sum_begin(s);
-    if (s->form == COUNTERS_REAL) { /* the sums of doubles depend on their order */
-        rc = fixed_order(src, k, 0, FIXED_BY_END, index, &order);
-        if (rc != SKETCH_OK)
-            return rc;
-        s->mass.real = 0;
-        for (uint32_t i = 0; i < k; i++)
-            s->mass.real += view_of(fixed_at(src, order, i)).mass.real;
-    }
     struct counters_table *tables = carve(&s->rest, k * sizeof *tables);
-    uint32_t tables_n = 0;
-    for (uint32_t i = 0; i < k; i++) {
-        struct view v = view_of(fixed_at(src, order, i));
-        if (v.is_table)
-            tables[tables_n++] = (struct counters_table){v.body, v.form};
-    }
+    uint32_t tables_n = counted_tables(tables, src, order, k, &s->shape);
     if (tables_n > 0) {
-        table_begin(s);
-        counters_add_tables(s->cells, s->form, tables, tables_n, s->is_signed, cells_of(s->params));
+        table_begin(s, cells_of(s->params));
+        counters_add_tables(s->cells, s->form, tables, tables_n, s->shape.is_signed, cells_of(s->params));
     }
     for (uint32_t i = 0; i < k; i++) {
-        struct view v = view_of(fixed_at(src, order, i));
+        struct counted_view v = counted_view(fixed_at(src, order, i), &s->shape);
         if (v.is_table)
             continue;
-        struct tally_list l = list_of(&v, s->is_signed);
-        const uint8_t *groups = groups_of(&v), *keys = groups + 8 * (size_t)l.n;
-        uint64_t id, word;
-        for (size_t j = 0; tally_next(&l, &id, &word); j++) {
-            if (s->form == COUNTERS_REAL && !v.is_real)
-                word = bits_of_f64((double)(int64_t)word);
-            sum_add(s, bits_load_u64(groups + 8 * j), bits_load_u64(keys + 8 * j), word);
-        }
+        struct reader r = reader_new(&v, s->shape.is_signed);
+        for (uint32_t n; (n = reader_next(&r, s->form == COUNTERS_REAL)) > 0;)
+            sum_add(s, r.group, r.key, r.word, n);
     }
     return SKETCH_OK;
 }
@@ -268,26 +282,17 @@ static int sum_write(struct sum *s, uint8_t *dst, size_t cap, size_t *ret_size)
     size_t table = cells_of(s->params) * counters_cell_size(s->form), n = s->tally.n;
     if (cap < HEAD_SIZE + (s->is_table ? table : tally_list_bound(n) + 16 * n))
         return SKETCH_NO_ROOM;
-    dst[0] = s->is_table ? (uint8_t)(TABLE_FIRST + (uint8_t)s->form - 1) : s->tally.is_real ? REAL_LIST : LIST;
-    dst[1] = (uint8_t)s->params->depth;
-    dst[2] = (uint8_t)s->params->rows;
-    dst[3] = 0;
-    bits_store_u32(dst + 4, s->params->width);
-    bits_store_u32(dst + 8, s->params->columns);
-    bits_store_u64(dst + 12, s->seed);
-    bits_store_u64(dst + 20, s->n);
-    counters_mass_store(dst + 28, &s->mass);
-    uint8_t *p = dst + HEAD_SIZE;
+    uint8_t *p = counted_store(dst, counted_form(s->is_table, s->form), &s->shape, &s->total);
     if (s->is_table) {
         memcpy(p, s->cells, table);
         *ret_size = HEAD_SIZE + table;
         return SKETCH_OK;
     }
     const uint8_t *ids = p + 4;
-    p = tally_write(&s->tally, s->is_signed, s->seed, p, s->rest);
+    p = tally_write(&s->tally, s->shape.is_signed, s->total.seed, p, s->rest);
     for (size_t i = 0; i < n; i++) {
         uint64_t id = bits_load_u64(ids + 8 * i);
-        uint32_t at = tally_find(&s->tally, counters_hash(id, s->seed), id);
+        uint32_t at = tally_find(&s->tally, counters_hash(id, s->total.seed), id);
         bits_store_u64(p + 8 * i, s->groups[at]);
         bits_store_u64(p + 8 * (n + i), s->keys[at]);
     }
@@ -298,24 +303,27 @@ static int sum_write(struct sum *s, uint8_t *dst, size_t cap, size_t *ret_size)
 int hydra_build(bool is_signed, uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
                 const double *values, const struct sketch_items *items, uint32_t n, uint64_t seed, void *scratch)
 {
-    struct sum s = {.params = params, .is_signed = is_signed, .seed = seed, .n = n, .rest = scratch};
+    const uint64_t no_groups[COUNTERS_BATCH] = {0};
+    struct sum s = sum_new(is_signed, params, scratch);
+    struct counted_batch b = counted_batch(values, items, n);
     if (n == 0)
         return SKETCH_BAD_DATA;
-    const double *weights = items ? items->weights : NULL;
-    int rc = counters_weigh(weights, n, is_signed, &s.mass);
+    int rc = counters_weigh(b.weights, n, is_signed, &s.total.mass);
     if (rc != SKETCH_OK)
         return rc;
+    s.total.n = n;
+    s.total.seed = seed;
     sum_begin(&s);
-    for (uint32_t i = 0; i < n; i++)
-        sum_add(&s, items && items->groups ? items->groups[i] : 0, frequency_item(values, items, i),
-                counters_word(weights ? weights[i] : 1, s.form == COUNTERS_REAL));
+    for (const uint64_t *keys; (keys = counted_next(&b));)
+        sum_add(&s, items && items->groups ? items->groups + b.at : no_groups, keys,
+                counted_words(&b, s.form == COUNTERS_REAL), b.run);
     return sum_write(&s, dst, cap, ret_size);
 }
 
 int hydra_merge(bool is_signed, uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
                 const struct state_ref *src, uint32_t k, void *scratch)
 {
-    struct sum s = {.params = params, .is_signed = is_signed, .rest = scratch};
+    struct sum s = sum_new(is_signed, params, scratch);
     if (k == 0)
         return SKETCH_BAD_DATA;
     int rc = sum_states(&s, src, k);
@@ -324,99 +332,163 @@ int hydra_merge(bool is_signed, uint8_t *dst, size_t cap, size_t *ret_size, cons
 
 /* --- readouts --- */
 
-/* Each of the item's counters over all states, before one is chosen; lists know it exactly. */
 static double read_point(const struct sum *s, const struct state_ref *src, uint32_t k, uint64_t group, uint64_t key)
 {
     const struct sketch_params *p = s->params;
-    uint64_t id = id_of(group, key, s->seed), group_hash = counters_hash(group, s->seed);
-    double points[POINTS_MAX], real[POINTS_MAX] = {0}, listed_real = 0, least = INFINITY;
-    int64_t whole[POINTS_MAX] = {0}, listed = 0;
-    bool is_real = s->mass.is_real;
-    for (uint32_t i = 0; i < k; i++) {
-        struct view v = view_of(&src[i]);
-        if (!v.is_table) {
-            uint64_t word = tally_lookup(list_of(&v, s->is_signed), id);
-            listed_real += is_real ? counters_of_word(word, v.is_real) : 0;
-            listed += is_real ? 0 : (int64_t)word;
-            continue;
-        }
-        for (uint32_t j = 0; j < p->rows * p->depth; j++) {
-            uint32_t row = j / p->depth, r = j % p->depth;
-            size_t at = sketch_at(p, group_hash, row) + (size_t)r * p->width +
-                        counters_index(counters_spread(hash_at(id, row), r), p->width);
-            if (is_real)
-                real[j] += counters_value(v.body, v.form, s->is_signed, at);
-            else
-                whole[j] += counters_whole(v.body, v.form, s->is_signed, at);
-        }
-    }
+    struct counted_place place[COUNTED_PLACES_MAX];
+    uint64_t group_hash = counters_hash(group, s->total.seed), id = id_of(group_hash, key);
     for (uint32_t j = 0; j < p->rows * p->depth; j++) {
-        bool minus = s->is_signed && counters_is_minus(counters_spread(hash_at(id, j / p->depth), j % p->depth));
-        double v = is_real ? real[j] : (double)whole[j];
-        points[j] = minus ? -v : v;
-        least = v < least ? v : least;
+        uint32_t row = j / p->depth, r = j % p->depth;
+        uint64_t spread = counters_spread(hash_at(id, row), r);
+        size_t at = sketch_at(p, group_hash, row) + (size_t)r * p->width + counters_index(spread, p->width);
+        place[j] = (struct counted_place){at, s->shape.is_signed && counters_is_minus(spread)};
     }
-    double counted = s->is_signed ? counters_median(points, p->rows * p->depth) : least;
-    return counted + (is_real ? listed_real : (double)listed);
+    return counted_point(&s->total, src, k, &s->shape, id, place, p->rows * p->depth);
 }
 
-/* The group's L1 (whole weights, no signs) or L2 (with signs), over what sum_states has put together. */
-static double read_norm(const struct sum *s, uint64_t group)
+/* The group's L1: exact from lists; from tables, of each row the sum of its sketch over all of them, before one row is
+ * chosen. No signs, so no reals. */
+static double read_l1(const struct sum *s, const struct state_ref *src, uint32_t k, uint64_t group)
 {
     const struct sketch_params *p = s->params;
-    double rows[COUNTERS_DEPTH_MAX], least = INFINITY, sum = 0;
+    uint64_t rows[COUNTERS_DEPTH_MAX] = {0}, listed = 0, least = UINT64_MAX;
+    uint64_t group_hash = counters_hash(group, s->total.seed);
+    for (uint32_t i = 0; i < k; i++) {
+        struct counted_view v = counted_view(&src[i], &s->shape);
+        if (v.is_table) {
+            for (uint32_t row = 0; row < p->rows; row++)
+                for (size_t at = sketch_at(p, group_hash, row), end = at + p->width; at < end; at++)
+                    rows[row] += (uint64_t)counters_whole(v.body, v.form, false, at);
+            continue;
+        }
+        struct reader r = reader_new(&v, false);
+        for (uint32_t n; (n = reader_next(&r, false)) > 0;)
+            for (uint32_t j = 0; j < n; j++)
+                listed += r.group[j] == group ? r.word[j] : 0;
+    }
+    for (uint32_t row = 0; row < p->rows; row++)
+        least = rows[row] < least ? rows[row] : least;
+    return (double)(least + listed);
+}
+
+/* The group's listed items into its sketches alone, which lie one behind the other at s->cells. */
+static void own_add(struct sum *s, const uint64_t *ids, const uint64_t *words, uint32_t n)
+{
+    uint32_t sketches[COUNTERS_BATCH];
+    for (uint32_t row = 0; row < s->params->rows; row++) {
+        for (uint32_t i = 0; i < n; i++)
+            sketches[i] = (uint32_t)(row * sketch_cells(s->params));
+        row_add(s, row, sketches, ids, words, n);
+    }
+}
+
+static void own_begin(struct sum *s)
+{
+    table_begin(s, s->params->rows * sketch_cells(s->params));
+    for (uint32_t at = 0, run; at < s->tally.n; at += run) {
+        run = s->tally.n - at < COUNTERS_BATCH ? s->tally.n - at : COUNTERS_BATCH;
+        own_add(s, s->tally.items + at, s->tally.words + at, run);
+    }
+}
+
+/* The group's sketches over all tables, and what lists know of the group: exactly, while there are no tables and its
+ * items are few. */
+static int own_states(struct sum *s, const struct state_ref *src, uint32_t k, uint64_t group)
+{
+    const struct sketch_params *p = s->params;
+    uint32_t *index = carve(&s->rest, k * sizeof *index);
+    const uint32_t *order;
+    uint64_t group_hash = counters_hash(group, s->total.seed);
+    int rc = counted_order(&s->total, src, k, &s->shape, index, &order);
+    if (rc != SKETCH_OK)
+        return rc;
+    sum_begin(s);
+    struct counters_table *tables = carve(&s->rest, k * sizeof *tables);
+    uint32_t tables_n = counted_tables(tables, src, order, k, &s->shape);
+    if (tables_n > 0)
+        own_begin(s);
+    for (uint32_t row = 0; tables_n > 0 && row < p->rows; row++) {
+        uint8_t *own = (uint8_t *)s->cells + row * sketch_cells(p) * counters_cell_size(s->form);
+        for (uint32_t i = 0; i < tables_n; i++) {
+            struct counters_table t = tables[i];
+            t.cells += sketch_at(p, group_hash, row) * counters_cell_size(t.form);
+            counters_add_tables(own, s->form, &t, 1, s->shape.is_signed, sketch_cells(p));
+        }
+    }
+    for (uint32_t i = 0; i < k; i++) {
+        struct counted_view v = counted_view(fixed_at(src, order, i), &s->shape);
+        if (v.is_table)
+            continue;
+        struct reader r = reader_new(&v, s->shape.is_signed);
+        for (uint32_t n; (n = reader_next(&r, s->form == COUNTERS_REAL)) > 0;)
+            for (uint32_t j = 0; j < n; j++) {
+                if (r.group[j] != group)
+                    continue;
+                uint64_t hash = counters_hash(r.id[j], s->total.seed);
+                if (!s->is_table && tally_add(&s->tally, hash, r.id[j], r.word[j]) != TALLY_NONE)
+                    continue;
+                if (!s->is_table)
+                    own_begin(s);
+                own_add(s, &r.id[j], &r.word[j], 1);
+            }
+    }
+    return SKETCH_OK;
+}
+
+/* Of own_states: exact from a list, else the median over rows. */
+static double read_l2(const struct sum *s)
+{
+    const struct sketch_params *p = s->params;
+    double rows[COUNTERS_DEPTH_MAX], squares = 0;
     for (uint32_t i = 0; !s->is_table && i < s->tally.n; i++) {
-        double w = s->groups[i] == group ? counters_of_word(s->tally.words[i], s->tally.is_real) : 0;
-        sum += s->is_signed ? w * w : w;
+        double w = counters_of_word(s->tally.words[i], s->tally.is_real);
+        squares += w * w;
     }
     if (!s->is_table)
-        return s->is_signed ? sqrt(sum) : sum;
-    for (uint32_t i = 0; i < p->rows; i++) {
-        size_t at = sketch_at(p, counters_hash(group, s->seed), i);
-        const uint8_t *sketch = (const uint8_t *)s->cells + at * counters_cell_size(s->form);
-        uint64_t whole = 0;
-        for (uint32_t j = 0; !s->is_signed && j < p->width; j++)
-            whole += (uint64_t)counters_whole(sketch, s->form, false, j);
-        rows[i] = s->is_signed ? counters_norm(sketch, s->form, p->depth, p->width) : (double)whole;
-        least = rows[i] < least ? rows[i] : least;
-    }
-    return s->is_signed ? counters_median(rows, p->rows) : least;
+        return sqrt(squares);
+    for (uint32_t row = 0; row < p->rows; row++)
+        rows[row] = counters_norm((uint8_t *)s->cells + row * sketch_cells(p) * counters_cell_size(s->form), s->form,
+                                  p->depth, p->width);
+    return counters_median(rows, p->rows);
 }
 
 int hydra_estimate(bool is_signed, const struct state_ref *src, uint32_t k, const struct sketch_params *params,
                    enum statistic statistic, const struct sketch_args *args, void *scratch, double *ret)
 {
-    struct sum s = {.params = params, .is_signed = is_signed, .rest = scratch};
-    bool is_norm = statistic == (is_signed ? STATISTIC_L2 : STATISTIC_L1);
-    if (!args || (!is_norm && statistic != STATISTIC_POINT_COUNT))
+    struct sum s = sum_new(is_signed, params, scratch);
+    if (!args || (statistic != (is_signed ? STATISTIC_L2 : STATISTIC_L1) && statistic != STATISTIC_POINT_COUNT))
         return SKETCH_BAD_DATA;
     if (k == 0)
         return SKETCH_NONE;
-    int rc = is_norm ? sum_states(&s, src, k) : sum_heads(&s, src, k);
+    int rc = counted_heads(&s.total, src, k, &s.shape);
+    if (rc == SKETCH_OK && statistic == STATISTIC_L2)
+        rc = own_states(&s, src, k, args->group);
     if (rc != SKETCH_OK)
         return rc;
-    *ret = is_norm ? read_norm(&s, args->group) : read_point(&s, src, k, args->group, args->key);
+    *ret = statistic == STATISTIC_L2   ? read_l2(&s)
+           : statistic == STATISTIC_L1 ? read_l1(&s, src, k, args->group)
+                                       : read_point(&s, src, k, args->group, args->key);
     return SKETCH_OK;
 }
 
 /* --- validation --- */
 
-static const char *table_fault(const struct view *v, bool is_signed, const struct sketch_params *p)
+static const char *table_fault(const struct counted_view *v, const struct counted_shape *shape,
+                               const struct sketch_params *p)
 {
+    bool is_signed = shape->is_signed;
+    uint64_t whole = v->total.mass.whole;
     size_t size = counters_cell_size(v->form), row = cells_of(p) / p->rows;
-    if (v->form != counters_form(&v->mass, is_signed))
-        return "counters are wider or narrower than their mass";
-    if (v->n <= cells_of(p) / 8)
-        return "a table stands where a list is due";
-    if (v->body_size != cells_of(p) * size)
-        return "a table's size does not fit its shape";
+    const char *fault = counted_table_fault(v, shape, cells_of(p), 0, list_most(p, UINT64_MAX));
+    if (fault)
+        return fault;
     for (uint32_t i = 0; i < p->rows; i++) {
         uint64_t sum = 0; /* of the row's sketches: an item is in one of them, once in each of its rows of counters */
         for (size_t c = 0; c < p->columns; c++) {
             uint64_t sketch_sum = 0;
             for (uint32_t r = 0; r < p->depth; r++) {
                 const uint8_t *cells = v->body + (i * row + c * sketch_cells(p) + (size_t)r * p->width) * size;
-                if (!counters_row_possible(cells, v->form, is_signed, p->width, &v->mass, false))
+                if (!counters_row_possible(cells, v->form, is_signed, p->width, &v->total.mass, false))
                     return "a row of counters passes the mass";
                 uint64_t part = 0;
                 for (uint32_t j = 0; !is_signed && j < p->width; j++)
@@ -425,59 +497,43 @@ static const char *table_fault(const struct view *v, bool is_signed, const struc
                     return "rows of counters of one sketch differ in their sums";
                 sketch_sum = part;
             }
-            if (sketch_sum > v->mass.whole - sum && !is_signed)
+            if (sketch_sum > whole - sum && !is_signed)
                 return "sketches of one row pass the mass";
             sum += sketch_sum;
         }
-        if (!is_signed && sum != v->mass.whole)
+        if (!is_signed && sum != whole)
             return "sketches of one row do not add up to the mass";
     }
     return NULL;
 }
 
-static const char *list_fault(const struct view *v, bool is_signed, const struct sketch_params *params)
+static const char *list_fault(const struct counted_view *v, const struct counted_shape *shape,
+                              const struct sketch_params *params)
 {
     struct mass listed;
-    uint64_t n = bits_load_u32(v->body), whole = v->mass.whole;
-    if (n == 0 || n > list_most(params, v->n) || v->body_size < 4 + 16 * n)
+    uint64_t n = bits_load_u32(v->body), seed = v->total.seed;
+    if (n == 0 || n > list_most(params, v->total.n) || v->body_size < 4 + 16 * n)
         return "a list holds no item or more than it may";
     const uint8_t *groups = groups_of(v);
-    const char *fault = tally_validate(v->body, (size_t)(groups - v->body), is_signed, v->is_real, n, &listed);
-    if (fault)
-        return fault;
-    if (v->is_real  ? !(listed.real <= 2 * v->mass.real) /* rounding is far from that */
-        : is_signed ? listed.whole > whole || (whole - listed.whole) % 2 != 0
-                    : listed.whole != whole)
-        return "listed weights do not add up to the mass";
-    for (size_t i = 0; i < n; i++)
+    const char *fault = tally_validate(v->body, (size_t)(groups - v->body), shape->is_signed, v->is_real, n, &listed);
+    fault = fault ? fault : counted_list_fault(v, shape, &listed);
+    for (size_t i = 0; !fault && i < n; i++)
         if (bits_load_u64(v->body + 4 + 8 * i) !=
-            id_of(bits_load_u64(groups + 8 * i), bits_load_u64(groups + 8 * (n + i)), v->seed))
-            return "a listed id is not that of its group and item";
-    return NULL;
+            id_of(counters_hash(bits_load_u64(groups + 8 * i), seed), bits_load_u64(groups + 8 * (n + i))))
+            fault = "a listed id is not that of its group and item";
+    return fault;
 }
 
 int hydra_validate(bool is_signed, const uint8_t *bytes, size_t n, const struct sketch_params *params,
                    const char **reason)
 {
-    const char *fault = NULL;
-    if (n < HEAD_SIZE + 4) {
-        fault = "a Hydra state is cut short";
-    } else if (bytes[0] < LIST || bytes[0] > REAL_TABLE ||
-               (!is_signed && (bytes[0] == REAL_LIST || bytes[0] == REAL_TABLE))) {
-        fault = "the form of a Hydra state is unknown";
-    } else if (!has_shape(bytes, params)) {
-        fault = "a Hydra state was built with another grid, depth or width";
-    } else {
-        struct view v = view_of(&(struct state_ref){bytes, (uint32_t)n, 0});
-        if (v.n == 0 || v.n >= COUNTERS_N_END || !counters_mass_possible(&v.mass))
-            fault = "a sample count or mass is out of range";
-        else
-            fault = v.is_table ? table_fault(&v, is_signed, params) : list_fault(&v, is_signed, params);
+    struct counted_shape shape = shape_of(params, is_signed);
+    const char *fault = counted_head_fault(bytes, n, &shape, COUNTED_REAL);
+    if (!fault) {
+        struct counted_view v = counted_view(&(struct state_ref){bytes, (uint32_t)n, 0}, &shape);
+        fault = v.is_table ? table_fault(&v, &shape, params) : list_fault(&v, &shape, params);
     }
-    if (!fault)
-        return SKETCH_OK;
-    *reason = fault;
-    return SKETCH_CORRUPT;
+    return fault ? fixed_corrupt(reason, fault) : SKETCH_OK;
 }
 
 uint64_t hydra_count(const uint8_t *bytes, size_t n)

@@ -139,6 +139,21 @@ uint32_t tally_next_many(struct tally_list *l, uint32_t most, bool as_real, uint
     return n;
 }
 
+/* Past the next n varints: each has one byte below 128, its last. */
+static void skip_words(struct tally_list *l, uint32_t n)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    while (l->end - l->p >= 8) {
+        uint32_t ends = (uint32_t)((~bits_load_u64(l->p) >> 7 & ones) * ones >> 56);
+        if (ends >= n)
+            break;
+        n -= ends;
+        l->p += 8;
+    }
+    for (; n > 0 && l->p < l->end; l->p++)
+        n -= *l->p < 128;
+}
+
 uint64_t tally_lookup(struct tally_list l, uint64_t item)
 {
     uint32_t low = 0, high = l.n;
@@ -154,10 +169,8 @@ uint64_t tally_lookup(struct tally_list l, uint64_t item)
         return 0;
     if (l.is_real)
         return bits_load_u64(l.p + 8 * (size_t)low);
-    for (uint32_t i = 0; i <= low; i++)
-        if (!next_word(&l, &word))
-            return 0;
-    return word;
+    skip_words(&l, low);
+    return next_word(&l, &word) ? word : 0;
 }
 
 const char *tally_validate(const uint8_t *bytes, size_t size, bool is_signed, bool is_real, uint64_t most_items,
