@@ -151,7 +151,7 @@ static int check_workload(const char *path, struct err *e)
     if (snprintf(file, sizeof file, "%s", path) >= PLANNER_PATH_MAX)
         return err_set(e, ERR_BAD_DATA, "%s: the path is too long", path);
     char *argv[] = {name, explain, end, file, NULL};
-    int status, code = planner_run(argv, false, &status, e);
+    int status, code = planner_run(argv, false, NULL, &status, e);
     if (code == 0 && status != 0)
         code = err_set(e, ERR_BAD_DATA, "%s is no sound workload; see the lines above", path);
     if (code == 0)

@@ -27,7 +27,7 @@ void planner_find(char ret[PLANNER_PATH_MAX])
     strcpy(ret, "mullion-plan");
 }
 
-static int wait_for(pid_t child, int *ret_status, struct err *e)
+static int wait_for(pid_t child, const atomic_bool *canceled, int *ret_status, struct err *e)
 {
     uint64_t until_ns = clock_monotonic_ns() + UINT64_C(1000000000) * PLANNER_DEADLINE_S;
     int status;
@@ -37,9 +37,12 @@ static int wait_for(pid_t child, int *ret_status, struct err *e)
             break;
         if (done < 0 && errno != EINTR)
             return err_set_errno(e, errno, "mullion-plan: waiting for it failed");
-        if (clock_monotonic_ns() > until_ns) {
+        bool stop = canceled && atomic_load(canceled);
+        if (stop || clock_monotonic_ns() > until_ns) {
             kill(child, SIGKILL);
             waitpid(child, &status, 0);
+            if (stop)
+                return err_set(e, ERR_CANCELED, "mullion-plan was stopped: the server is ending");
             return err_set(e, ERR_IO, "mullion-plan took longer than %d s and was stopped", PLANNER_DEADLINE_S);
         }
         usleep(5000);
@@ -50,7 +53,7 @@ static int wait_for(pid_t child, int *ret_status, struct err *e)
     return 0;
 }
 
-int planner_run(char *const *argv, bool show_output, int *ret_status, struct err *e)
+int planner_run(char *const *argv, bool show_output, const atomic_bool *canceled, int *ret_status, struct err *e)
 {
     pid_t child;
     char path[PLANNER_PATH_MAX];
@@ -65,10 +68,10 @@ int planner_run(char *const *argv, bool show_output, int *ret_status, struct err
     if (failed != 0)
         return err_set(e, ERR_IO, "%s cannot be run (%s): it belongs beside mullion, or in PATH", path,
                        strerror(failed));
-    return wait_for(child, ret_status, e);
+    return wait_for(child, canceled, ret_status, e);
 }
 
-int planner_plan_file(const char *workload, const char *plan, uint64_t seed, struct err *e)
+int planner_plan_file(const char *workload, const char *plan, uint64_t seed, const atomic_bool *canceled, struct err *e)
 {
     char seed_text[32], name[] = "mullion-plan", output[] = "-o", seed_option[] = "--seed", end[] = "--";
     char workload_text[PLANNER_PATH_MAX], plan_text[PLANNER_PATH_MAX];
@@ -78,7 +81,7 @@ int planner_plan_file(const char *workload, const char *plan, uint64_t seed, str
         snprintf(plan_text, sizeof plan_text, "%s", plan) >= PLANNER_PATH_MAX)
         return err_set(e, ERR_BAD_DATA, "the workload's or plan's path is too long");
     char *argv[] = {name, output, plan_text, seed_option, seed_text, end, workload_text, NULL};
-    int code = planner_run(argv, true, &status, e);
+    int code = planner_run(argv, true, canceled, &status, e);
     if (code != 0)
         return code;
     if (status != 0)

@@ -4,7 +4,8 @@
  *     plan, port -> store -> ingest (checkpoint, log) -> threads, HTTP -> ready ... signal -> HTTP, threads -> ingest
  * -> store
  *
- * What can be refused without the data directory is refused before it is made.
+ * What can be refused without the data directory is refused before it is made. A reload does the first step again,
+ * beside the running server, and puts its plan in force.
  */
 #include "cmd/serve.h"
 
@@ -29,7 +30,10 @@ struct serving {
     struct store *store;
     struct ingest *ingest;
     struct ingest_report report;
-    struct plan *plan;
+    struct plan *plan; /* read, not yet in force */
+    struct plan_in_force plans;
+    uint64_t seed;
+    atomic_bool stopping;
     struct pool *pool;
     struct server *server;
 };
@@ -87,7 +91,7 @@ static int open_ingest(struct serving *v, struct err *e)
 }
 
 /* Planned into a file of its own, since there may be no data directory yet. */
-static int plan_workload(struct serving *v, uint64_t seed, struct err *e)
+static int plan_workload(struct serving *v, struct plan **ret, struct err *e)
 {
     const char *base = getenv("TMPDIR");
     char made[PLANNER_PATH_MAX];
@@ -97,33 +101,38 @@ static int plan_workload(struct serving *v, uint64_t seed, struct err *e)
     if (fd < 0)
         return err_set_errno(e, errno, "%s cannot be made; TMPDIR names another place", made);
     close(fd);
-    int code = planner_plan_file(v->options->workload, made, seed, e);
+    int code = planner_plan_file(v->options->workload, made, v->seed, &v->stopping, e);
     if (code == 0)
-        code = plan_read_path(made, &v->plan, e);
+        code = plan_read_path(made, ret, e);
     unlink(made);
     return code;
 }
 
+/* The plan that the options ask for; *ret stays NULL when they ask for none. */
+static int read_plan(struct serving *v, struct plan **ret, struct err *e)
+{
+    if (v->options->workload)
+        return plan_workload(v, ret, e);
+    return v->options->plan ? plan_read_path(v->options->plan, ret, e) : 0;
+}
+
 static int prepare(struct serving *v, struct err *e)
 {
-    uint64_t seed;
-    int code = store_look(v->options->data_dir, &seed, e);
-    if (code == 0 && v->options->workload)
-        code = plan_workload(v, seed, e);
-    else if (code == 0 && v->options->plan)
-        code = plan_read_path(v->options->plan, &v->plan, e);
+    int code = store_look(v->options->data_dir, &v->seed, e);
+    if (code == 0)
+        code = read_plan(v, &v->plan, e);
     if (code == 0)
         code = server_address_check(v->options->server.listen, v->options->server.insecure, true, e);
     return code;
 }
 
 /* The plan that was made, for people to look at: written beside, then renamed, so that it is whole. */
-static int keep_plan(const struct serving *v, const char *path, struct err *e)
+static int keep_plan(const struct plan *plan, const char *path, struct err *e)
 {
     char fresh[PLANNER_PATH_MAX + 8];
     struct strbuf text = {0};
     snprintf(fresh, sizeof fresh, "%s.new", path);
-    plan_write(v->plan, &text);
+    plan_write(plan, &text);
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
     bool written = f && fwrite(text.p, 1, text.n, f) == text.n;
@@ -137,28 +146,73 @@ static int keep_plan(const struct serving *v, const char *path, struct err *e)
     return err_set_errno(e, failed, "%s cannot be written", path);
 }
 
-static int open_plan(struct serving *v, struct err *e)
+/* A workload's author expects panes; that raw samples are cheaper for some of its queries should not pass in silence.
+ */
+static void log_raw_queries(const struct plan *plan)
+{
+    enum { NAMED_MAX = 20, SHOWN_MAX = 100 };
+    struct strbuf names = {0};
+    uint32_t raw_n = 0;
+    for (uint32_t i = 0; i < plan->queries_n; i++) {
+        const struct plan_query *q = &plan->queries[i];
+        struct str name = q->name.n ? q->name : q->text;
+        if (q->uses_n || raw_n++ >= NAMED_MAX)
+            continue;
+        strbuf_add_z(&names, raw_n > 1 ? "; " : "");
+        strbuf_add(&names, name.p, name.n > SHOWN_MAX ? SHOWN_MAX : name.n);
+        strbuf_add_z(&names, name.n > SHOWN_MAX ? "..." : "");
+    }
+    if (raw_n) {
+        char count[48];
+        snprintf(count, sizeof count, "%u of %u", raw_n, plan->queries_n);
+        strbuf_add_z(&names, raw_n > NAMED_MAX ? "; ..." : "");
+        log_line(LOG_WARN, "planned queries that read raw samples; /api/v1/plan?format=text says why", "queries", count,
+                 "names", strbuf_z(&names), NULL);
+    }
+    strbuf_done(&names);
+}
+
+/* Ingestion first: a query that still has the plan before reads what its views hold, or raw samples. Takes `plan`. */
+static int put_in_force(struct serving *v, struct plan *plan, struct err *e)
 {
     char made[PLANNER_PATH_MAX];
     const char *path = v->options->plan;
     int code = 0;
-    if (!v->plan)
-        return 0;
     if (v->options->workload) {
-        if (snprintf(made, sizeof made, "%s/plan.json", v->options->data_dir) >= PLANNER_PATH_MAX)
-            return err_set(e, ERR_BAD_DATA, "the data directory's path is too long");
         path = made;
-        code = keep_plan(v, path, e);
+        if (snprintf(made, sizeof made, "%s/plan.json", v->options->data_dir) >= PLANNER_PATH_MAX)
+            code = err_set(e, ERR_BAD_DATA, "the data directory's path is too long");
+        else
+            code = keep_plan(plan, path, e);
     }
     if (code == 0)
-        code = ingest_set_plan(v->ingest, v->plan, e);
-    if (code != 0)
+        code = ingest_set_plan(v->ingest, plan, e);
+    if (code != 0) {
+        plan_free(plan);
         return code;
+    }
     char queries[32], views[32];
-    snprintf(queries, sizeof queries, "%u", v->plan->queries_n);
-    snprintf(views, sizeof views, "%u", v->plan->views_n);
+    snprintf(queries, sizeof queries, "%u", plan->queries_n);
+    snprintf(views, sizeof views, "%u", plan->views_n);
     log_line(LOG_INFO, "plan in force", "file", path, "queries", queries, "views", views, NULL);
+    log_raw_queries(plan);
+    plan_in_force_set(&v->plans, plan);
     return 0;
+}
+
+static int open_plan(struct serving *v, struct err *e)
+{
+    struct plan *plan = v->plan;
+    v->plan = NULL;
+    return plan ? put_in_force(v, plan, e) : 0;
+}
+
+static int reload(void *ctx, struct err *e)
+{
+    struct serving *v = ctx;
+    struct plan *plan = NULL;
+    int code = read_plan(v, &plan, e);
+    return code == 0 ? put_in_force(v, plan, e) : code;
 }
 
 static int open_server(struct serving *v, struct err *e)
@@ -167,14 +221,22 @@ static int open_server(struct serving *v, struct err *e)
     options.clock = &v->clock;
     options.raw_retention_ms = v->options->ingest.raw_retention_ms;
     options.sync_by_timer = v->options->ingest.wal_fsync == WAL_FSYNC_INTERVAL;
-    struct server_parts parts = {v->store, v->ingest, v->plan, v->pool, v->report.series};
+    struct server_parts parts = {.store = v->store,
+                                 .ingest = v->ingest,
+                                 .plans = &v->plans,
+                                 .pool = v->pool,
+                                 .series_n = v->report.series,
+                                 .reload = v->options->workload || v->options->plan ? reload : NULL,
+                                 .reload_ctx = v};
     return server_open(&options, &parts, &v->server, e);
 }
 
 static void close_all(struct serving *v)
 {
+    atomic_store(&v->stopping, true);
     server_close(v->server);
     ingest_close(v->ingest);
+    plan_in_force_done(&v->plans);
     plan_free(v->plan);
     store_close(v->store);
     pool_free(v->pool);
@@ -183,6 +245,7 @@ static void close_all(struct serving *v)
 int serve_run(const struct serve_options *o, const struct serve_hooks *hooks, struct err *e)
 {
     struct serving v = {.options = o, .clock = WALL_CLOCK_SYSTEM};
+    plan_in_force_init(&v.plans);
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     v.pool = pool_new(cpus > 1 ? (unsigned)cpus : 1, POOL_QUEUE_MAX);
     int code = prepare(&v, e);

@@ -1,7 +1,8 @@
 /*
- * A plan comes into force: each view gets its store number, what the store has of it is found by its manifests, and
- * what its readers reach beyond that is built from raw, window by window, newest first, so that the unbroken run always
- * grows.
+ * A plan comes into force, at the start or in place of another: each view gets its store number, what the store has of
+ * it is found by its manifests, and what its readers reach beyond that is built from raw, window by window, newest
+ * first, so that the unbroken run always grows. Views of the store that are not in the plan are freed: nobody would
+ * mark what arrives late for them.
  */
 #include "base/alloc.h"
 #include "base/stats.h"
@@ -10,16 +11,66 @@
 static struct stat manifests_missing =
     STAT_COUNTER("mullion_pane_windows_missing_total", "", "Windows that should be stored but have no manifest");
 
+/* As they were when the plan came. */
+struct clocks {
+    int64_t watermark_ms, first_event_ms, unplanned_ms;
+};
+
 /* ---- store numbers ---- */
 
-static int view_number(struct store_txn *t, const struct plan_view *v, struct pane_view *ret, struct err *e)
+/* All windows gone; the number stays its identity's. */
+static int view_empty(struct store_txn *t, struct pane_view *v, struct err *e)
 {
-    int rc = pane_view_find(t, v->identity, ret, e);
-    return rc == ERR_NOT_FOUND ? pane_view_create(t, v->identity, ret, e) : rc;
+    uint32_t dropped;
+    int rc = pane_drop(t, v->number, INT64_MAX, &dropped, e);
+    v->complete_from_ms = INT64_MAX;
+    v->sealed_to_ms = INT64_MIN;
+    return rc ? rc : pane_view_update(t, v, e);
 }
 
-static int group_views(struct ingest *in, const struct plan *plan, const struct plan_group *from, struct group_state *g,
-                       struct store_txn *t, struct err *e)
+/* The view's number and spans; empty when a sample came, while no plan was in force, that may lie in its windows. */
+static int view_number(struct store_txn *t, const struct plan_view *v, int64_t unplanned_ms, struct pane_view *ret,
+                       struct err *e)
+{
+    int rc = pane_view_find(t, v->identity, ret, e);
+    if (rc == ERR_NOT_FOUND)
+        return pane_view_create(t, v->identity, ret, e);
+    if (rc == 0 && ret->sealed_to_ms != INT64_MIN && unplanned_ms <= ret->sealed_to_ms)
+        rc = view_empty(t, ret, e);
+    return rc;
+}
+
+struct unplanned {
+    const struct plan *plan;
+    struct pane_view *views;
+    size_t n, cap;
+};
+
+static int note_unplanned(void *ctx, const struct pane_view *v, struct err *e)
+{
+    struct unplanned *u = ctx;
+    for (uint32_t i = 0; i < u->plan->views_n; i++)
+        if (memcmp(u->plan->views[i].identity, v->identity, IDENTITY_BYTES) == 0)
+            return 0;
+    if (v->sealed_to_ms == INT64_MIN && v->complete_from_ms == INT64_MAX)
+        return 0;
+    u->views = mem_grow(u->views, &u->cap, u->n + 1, sizeof *u->views);
+    u->views[u->n++] = *v;
+    return 0;
+}
+
+static int free_unplanned(struct store_txn *t, const struct plan *plan, struct err *e)
+{
+    struct unplanned u = {.plan = plan};
+    int rc = pane_view_walk(t, note_unplanned, &u, e);
+    for (size_t i = 0; i < u.n && rc == 0; i++)
+        rc = view_empty(t, &u.views[i], e);
+    mem_free(u.views);
+    return rc;
+}
+
+static int group_views(const struct clocks *clocks, const struct plan *plan, const struct plan_group *from,
+                       struct group_state *g, struct store_txn *t, struct err *e)
 {
     *g = (struct group_state){.window = from->window,
                               .views = mem_zalloc(from->views_n * sizeof *g->views),
@@ -29,7 +80,7 @@ static int group_views(struct ingest *in, const struct plan *plan, const struct 
     for (uint32_t i = 0; i < from->views_n; i++) {
         const struct plan_view *v = &plan->views[from->views[i]];
         struct pane_view stored;
-        int rc = view_number(t, v, &stored, e);
+        int rc = view_number(t, v, clocks->unplanned_ms, &stored, e);
         if (rc)
             return rc;
         g->views[i] = (struct view_state){.plan_view = from->views[i],
@@ -66,9 +117,10 @@ static int view_verify(struct store_txn *t, const struct group_state *g, struct 
     return 0;
 }
 
-static int group_restore(struct ingest *in, struct group_state *g, struct store_txn *t, struct err *e)
+static int group_restore(const struct clocks *clocks, const struct plan *plan, struct group_state *g,
+                         struct store_txn *t, struct err *e)
 {
-    int64_t watermark_ms = ingest_watermark_locked(in), anchor_ms = INT64_MIN, reach_ms = 0;
+    int64_t watermark_ms = clocks->watermark_ms, anchor_ms = INT64_MIN, reach_ms = 0;
     if (watermark_ms == INT64_MIN)
         return 0;
     for (uint32_t i = 0; i < g->views_n; i++) {
@@ -83,8 +135,8 @@ static int group_restore(struct ingest *in, struct group_state *g, struct store_
     g->early_to_ms = g->sealed_to_ms = anchor_ms;
     for (uint32_t i = 0; i < g->views_n; i++) {
         struct view_state *v = &g->views[i];
-        int64_t oldest_ms = grid_floor(g->window, anchor_ms - in->plan->views[v->plan_view].backfill_ms);
-        int64_t first_ms = grid_floor(g->window, in->first_event_ms - 1);
+        int64_t oldest_ms = grid_floor(g->window, anchor_ms - plan->views[v->plan_view].backfill_ms);
+        int64_t first_ms = grid_floor(g->window, clocks->first_event_ms - 1);
         int rc = view_verify(t, g, v, anchor_ms, anchor_ms - v->retention_ms, e);
         if (rc)
             return rc;
@@ -95,23 +147,28 @@ static int group_restore(struct ingest *in, struct group_state *g, struct store_
     return 0;
 }
 
-static int plan_install(struct ingest *in, const struct plan *plan, struct windows *w, struct err *e)
+static int plan_install(struct ingest *in, const struct clocks *clocks, const struct plan *plan, struct windows *w,
+                        struct err *e)
 {
     struct store_txn *t;
     int rc = store_write_begin(in->store, &t, e);
     if (rc)
         return rc;
     w->groups = mem_zalloc((plan->groups_n + 1) * sizeof *w->groups);
+    rc = free_unplanned(t, plan, e);
     for (uint32_t i = 0; i < plan->groups_n && rc == 0; i++) {
         w->groups_n = i + 1;
-        rc = group_views(in, plan, &plan->groups[i], &w->groups[i], t, e);
+        rc = group_views(clocks, plan, &plan->groups[i], &w->groups[i], t, e);
         if (rc == 0)
-            rc = group_restore(in, &w->groups[i], t, e);
+            rc = group_restore(clocks, plan, &w->groups[i], t, e);
         if (w->newest_refreshed_ms < w->groups[i].early_to_ms)
             w->newest_refreshed_ms = w->groups[i].early_to_ms;
     }
-    if (rc == 0)
+    /* What is dirty is what the last checkpoint kept, or, of a plan in force, what is known now (dirty_move). */
+    if (rc == 0 && !in->plan)
         rc = dirty_load(t, w, e);
+    if (rc == 0 && clocks->unplanned_ms != INT64_MAX)
+        rc = unplanned_put(t, INT64_MAX, e);
     if (rc) {
         store_write_abort(t);
         return rc;
@@ -119,28 +176,48 @@ static int plan_install(struct ingest *in, const struct plan *plan, struct windo
     return store_write_commit(t, e);
 }
 
+/* Late samples of windows that stay stored. Windows refreshed early are not taken over: they are refreshed again. */
+static void dirty_move(struct windows *from, struct windows *to)
+{
+    for (uint32_t i = 0; i < to->groups_n; i++) {
+        struct group_state *g = &to->groups[i];
+        struct group_state *old = windows_group(from, g->window);
+        if (!old)
+            continue;
+        struct dirty_set none = g->dirty;
+        g->dirty = old->dirty;
+        old->dirty = none;
+        dirty_cut(&g->dirty, g->sealed_to_ms);
+    }
+}
+
 int ingest_set_plan(struct ingest *in, const struct plan *plan, struct err *e)
 {
     struct windows w = {.newest_refreshed_ms = INT64_MIN};
     stat_register(&manifests_missing);
     pthread_mutex_lock(&in->maintenance);
-    in->plan = plan;
-    int rc = plan_install(in, plan, &w, e);
-    if (rc) {
-        windows_done(&w);
-        in->plan = NULL;
-    } else {
+    pthread_rwlock_rdlock(&in->lock);
+    struct clocks clocks = {ingest_watermark_locked(in), in->first_event_ms, in->unplanned_ms};
+    pthread_rwlock_unlock(&in->lock);
+    int rc = plan_install(in, &clocks, plan, &w, e);
+    if (rc == 0) {
         pthread_rwlock_wrlock(&in->lock);
+        if (in->plan)
+            dirty_move(&in->windows, &w);
         windows_done(&in->windows);
         in->windows = w;
+        in->plan = plan;
+        in->unplanned_ms = INT64_MAX;
         for (size_t i = 0; i < in->replayed_n; i++)
             windows_mark(&in->windows, in->replayed[i].series, in->replayed[i].time_ms);
-        pthread_rwlock_unlock(&in->lock);
         mem_free(in->replayed);
         in->replayed = NULL;
         in->replayed_n = in->replayed_cap = 0;
         if (plan_widest_window_ms(plan) + in->options.late_horizon_ms > in->options.raw_retention_ms)
             in->options.raw_retention_ms = plan_widest_window_ms(plan) + in->options.late_horizon_ms;
+        pthread_rwlock_unlock(&in->lock);
+    } else {
+        windows_done(&w);
     }
     pthread_mutex_unlock(&in->maintenance);
     return rc;
@@ -253,25 +330,22 @@ uint32_t ingest_backfill_left(struct ingest *in)
     return left > UINT32_MAX ? UINT32_MAX : (uint32_t)left;
 }
 
-void ingest_view_status(struct ingest *in, uint32_t plan_view, struct ingest_view_status *ret)
+void ingest_view_status(struct ingest *in, const uint8_t identity[IDENTITY_BYTES], struct ingest_view_status *ret)
 {
     *ret = (struct ingest_view_status){
         .store_view = SOURCE_NO_VIEW, .complete_from_ms = INT64_MAX, .sealed_to_ms = INT64_MIN};
+    struct group_state *g;
+    uint32_t view;
     pthread_rwlock_rdlock(&in->lock);
-    for (uint32_t i = 0; i < in->windows.groups_n; i++) {
-        const struct group_state *g = &in->windows.groups[i];
-        for (uint32_t j = 0; j < g->views_n; j++) {
-            if (g->views[j].plan_view != plan_view)
-                continue;
-            uint64_t dirty_n = 0;
-            for (uint32_t k = 0; k < g->dirty.n; k++)
-                dirty_n += roaring_bitmap_get_cardinality(g->dirty.windows[k].series);
-            *ret = (struct ingest_view_status){.store_view = g->views[j].store_view,
-                                               .complete_from_ms = g->views[j].complete_from_ms,
-                                               .sealed_to_ms = g->views[j].sealed_to_ms,
-                                               .early_windows = g->early_n,
-                                               .dirty_series = (uint32_t)dirty_n};
-        }
+    if (windows_find(&in->windows, identity, &g, &view)) {
+        uint64_t dirty_n = 0;
+        for (uint32_t k = 0; k < g->dirty.n; k++)
+            dirty_n += roaring_bitmap_get_cardinality(g->dirty.windows[k].series);
+        *ret = (struct ingest_view_status){.store_view = g->views[view].store_view,
+                                           .complete_from_ms = g->views[view].complete_from_ms,
+                                           .sealed_to_ms = g->views[view].sealed_to_ms,
+                                           .early_windows = g->early_n,
+                                           .dirty_series = (uint32_t)dirty_n};
     }
     pthread_rwlock_unlock(&in->lock);
 }

@@ -118,12 +118,24 @@ static void dirty_write(const struct windows *w, struct strbuf *out)
     }
 }
 
-static struct group_state *group_of(struct windows *w, int64_t width_ms, int64_t phase_ms)
+int unplanned_put(struct store_txn *t, int64_t oldest_ms, struct err *e)
 {
-    for (uint32_t i = 0; i < w->groups_n; i++)
-        if (w->groups[i].window.step_ms == width_ms && w->groups[i].window.phase_ms == phase_ms)
-            return &w->groups[i];
-    return NULL;
+    uint8_t bytes[8];
+    store_i64(bytes, oldest_ms);
+    return store_meta_put(t, "unplanned", (struct str){(const char *)bytes, sizeof bytes}, e);
+}
+
+int unplanned_load(struct ingest *in, struct store_txn *t, struct err *e)
+{
+    struct str bytes;
+    int rc = store_meta_get(t, "unplanned", &bytes, e);
+    if (rc)
+        return rc == ERR_NOT_FOUND ? 0 : rc;
+    if (bytes.n != 8)
+        return err_set(e, ERR_CORRUPT, "the store's time of samples without a plan has %zu bytes instead of 8",
+                       bytes.n);
+    in->unplanned_ms = load_i64(bytes.p);
+    return 0;
 }
 
 int dirty_load(struct store_txn *t, struct windows *w, struct err *e)
@@ -140,7 +152,7 @@ int dirty_load(struct store_txn *t, struct windows *w, struct err *e)
         roaring_bitmap_t *series = p ? roaring_bitmap_portable_deserialize_safe((const char *)p, size) : NULL;
         if (!series)
             return err_set(e, ERR_CORRUPT, "the list of series with late samples is damaged");
-        struct group_state *g = group_of(w, width_ms, phase_ms);
+        struct group_state *g = windows_group(w, (struct grid){width_ms, phase_ms});
         if (g && end_ms <= g->sealed_to_ms) {
             roaring_uint32_iterator_t *it = roaring_create_iterator(series);
             for (; it->has_value; roaring_advance_uint32_iterator(it))
@@ -159,13 +171,19 @@ static int put_rest(struct ingest *in, struct store_txn *t, const uint8_t positi
     struct strbuf dirty = {0};
     pthread_rwlock_rdlock(&in->lock);
     int rc = catalog_save(in->catalog, t, ret_saved_n, e);
-    /* Without a plan the sets of the last one stay as they are. */
+    /* Without a plan the sets of the last one stay as they are; what would have been added to them is remembered by
+     * its oldest time alone, the log's samples included: it is about to be trimmed. */
     bool planned = in->plan != NULL;
     if (planned)
         dirty_write(&in->windows, &dirty);
+    int64_t unplanned_ms = in->unplanned_ms;
+    for (size_t i = 0; i < in->replayed_n; i++)
+        unplanned_ms = in->replayed[i].time_ms < unplanned_ms ? in->replayed[i].time_ms : unplanned_ms;
     pthread_rwlock_unlock(&in->lock);
     if (rc == 0 && planned)
         rc = store_meta_put(t, "dirty", (struct str){dirty.p, dirty.n}, e);
+    else if (rc == 0 && unplanned_ms != INT64_MAX)
+        rc = unplanned_put(t, unplanned_ms, e);
     if (rc == 0)
         rc = store_meta_put(t, "checkpoint", (struct str){(const char *)position, 32}, e);
     strbuf_done(&dirty);
@@ -261,6 +279,8 @@ int checkpoint_load(struct ingest *in, struct err *e)
         in->largest_event_ms = load_i64(position.p + 16);
         in->first_event_ms = load_i64(position.p + 24);
         rc = raw_checkpoint_walk(t, load_block, in, e);
+        if (rc == 0)
+            rc = unplanned_load(in, t, e);
     } else if (rc == ERR_NOT_FOUND) {
         rc = 0;
     }

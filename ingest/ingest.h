@@ -46,8 +46,11 @@ int ingest_open(struct store *store, const struct ingest_options *o, struct pool
 /* Final checkpoint unless read-only; no pane is published early. NULL-safe. */
 void ingest_close(struct ingest *in);
 
-/* The plan in force; kept by the caller until ingest_close. Finds or makes the store numbers of its views and plans
- * backfill. */
+/*
+ * The plan in force; kept by the caller until another is set or ingest_close. Finds or makes the store numbers of its
+ * views and plans backfill; views that were in force before go on where they are, others in the store are freed. On an
+ * error the plan before stays. Any thread; waits for the window that is being refreshed.
+ */
 int ingest_set_plan(struct ingest *in, const struct plan *plan, struct err *e);
 
 struct write_result {
@@ -82,7 +85,7 @@ struct ingest_view_status {
     int64_t complete_from_ms, sealed_to_ms;
     uint32_t early_windows, dirty_series;
 };
-void ingest_view_status(struct ingest *in, uint32_t plan_view, struct ingest_view_status *ret);
+void ingest_view_status(struct ingest *in, const uint8_t identity[IDENTITY_BYTES], struct ingest_view_status *ret);
 
 struct metadata_entry {
     struct str metric, type, help, unit;

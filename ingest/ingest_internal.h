@@ -46,6 +46,9 @@ struct ingest {
     int64_t clock_moved_ms; /* receive time of the request that moved it last */
     int64_t largest_event_ms;
     int64_t first_event_ms; /* oldest sample ever applied; INT64_MAX before it */
+    /* Oldest sample that came while no plan was in force, so that no window was marked for it; INT64_MAX: none. Kept in
+     * the store until a plan is set: windows it may lie in are then built anew. */
+    int64_t unplanned_ms;
     uint64_t settings_hash;
     struct metadata_table *metadata;
 
@@ -96,6 +99,9 @@ int refresh_due(struct ingest *in, int64_t now_ms, struct err *e);
 int backfill_step(struct ingest *in, bool *ret_more, struct err *e);
 int checkpoint_run(struct ingest *in, struct err *e);
 int checkpoint_load(struct ingest *in, struct err *e);
+/* ingest.unplanned_ms in the store. */
+int unplanned_load(struct ingest *in, struct store_txn *t, struct err *e);
+int unplanned_put(struct store_txn *t, int64_t oldest_ms, struct err *e);
 /* Dirty sets of sealed windows, as the last checkpoint kept them, into the groups of the same grid. */
 int dirty_load(struct store_txn *t, struct windows *w, struct err *e);
 int retention_run(struct ingest *in, struct err *e);

@@ -95,6 +95,12 @@ void dirty_drop(struct dirty_set *d, int64_t upto_ms)
         dirty_remove(d, &d->windows[0]);
 }
 
+void dirty_cut(struct dirty_set *d, int64_t upto_ms)
+{
+    while (d->n && d->windows[d->n - 1].end_ms > upto_ms)
+        dirty_remove(d, &d->windows[d->n - 1]);
+}
+
 void dirty_done(struct dirty_set *d)
 {
     dirty_drop(d, INT64_MAX);
@@ -103,6 +109,14 @@ void dirty_done(struct dirty_set *d)
 }
 
 /* ---- groups ---- */
+
+struct group_state *windows_group(struct windows *w, struct grid window)
+{
+    for (uint32_t i = 0; i < w->groups_n; i++)
+        if (w->groups[i].window.step_ms == window.step_ms && w->groups[i].window.phase_ms == window.phase_ms)
+            return &w->groups[i];
+    return NULL;
+}
 
 int64_t grid_floor(struct grid g, int64_t time_ms)
 {

@@ -45,6 +45,7 @@ const roaring_bitmap_t *dirty_rebuild(struct dirty_set *d, int64_t end_ms);
 /* The rebuild is over: done, or failed (then its series are dirty as before). */
 void dirty_rebuilt(struct dirty_set *d, int64_t end_ms, bool done);
 void dirty_drop(struct dirty_set *d, int64_t upto_ms); /* forget ends <= upto_ms */
+void dirty_cut(struct dirty_set *d, int64_t upto_ms);  /* forget ends > upto_ms */
 void dirty_done(struct dirty_set *d);
 
 struct early_window {
@@ -82,6 +83,7 @@ int64_t grid_floor(struct grid g, int64_t time_ms); /* largest grid time <= time
 int64_t grid_ceil(struct grid g, int64_t time_ms); /* smallest grid time >= time_ms: the end of the window holding it */
 
 void windows_done(struct windows *w);
+struct group_state *windows_group(struct windows *w, struct grid window); /* NULL when there is none */
 /* A sample was stored at time_ms: dirty wherever its window was refreshed already. */
 void windows_mark(struct windows *w, uint32_t series, int64_t time_ms);
 /* The group and view of an identity, or false. */

@@ -364,6 +364,8 @@ void apply_clock(struct ingest *in, const struct apply *a)
         return;
     if (in->first_event_ms > a->oldest_ms)
         in->first_event_ms = a->oldest_ms;
+    if (!in->plan && !a->replay && in->unplanned_ms > a->oldest_ms)
+        in->unplanned_ms = a->oldest_ms;
     if (in->largest_event_ms < a->largest_ms)
         in->largest_event_ms = a->largest_ms;
     int64_t clock_ms = in->largest_event_ms < a->admission.receive_ms ? in->largest_event_ms : a->admission.receive_ms;

@@ -6,21 +6,8 @@
 #include "server/json.h"
 #include "server/server_internal.h"
 
-static const struct plan *plan_of(struct server *s, struct http_response *r)
+static void write_plan(const struct plan *plan, struct str format, struct http_response *r)
 {
-    if (!s->executor.plan)
-        http_error_json_as(
-            r, 404, "not_found",
-            "this server has no plan: every query is answered from raw samples. Start it with --workload");
-    return s->executor.plan;
-}
-
-void api_plan(struct server *s, struct http_request *q, struct http_response *r)
-{
-    const struct plan *plan = plan_of(s, r);
-    struct str format = http_param(q, "format");
-    if (!plan)
-        return;
     if (str_eq(format, STR("text")) || str_eq(format, STR("dot"))) {
         r->content_type = "text/plain; charset=utf-8";
         if (str_eq(format, STR("text")))
@@ -38,6 +25,18 @@ void api_plan(struct server *s, struct http_request *q, struct http_response *r)
     json_begin(&r->body);
     plan_write(plan, &r->body);
     json_end(&r->body, NULL);
+}
+
+void api_plan(struct server *s, struct http_request *q, struct http_response *r)
+{
+    struct held_plan *held = plan_take(s->plans);
+    if (held->plan)
+        write_plan(held->plan, http_param(q, "format"), r);
+    else
+        http_error_json_as(
+            r, 404, "not_found",
+            "this server has no plan: every query is answered from raw samples. Start it with --workload");
+    plan_give(s->plans, held);
 }
 
 static void add_time(struct strbuf *b, const char *key, int64_t ms)
@@ -65,7 +64,7 @@ static void add_view(struct server *s, const struct plan *plan, uint32_t id, str
     if (v->when == WHEN_INGESTION) {
         struct ingest_view_status status;
         int64_t watermark_ms = ingest_watermark(s->ingest);
-        ingest_view_status(s->ingest, id, &status);
+        ingest_view_status(s->ingest, v->identity, &status);
         strbuf_printf(b, ",\"storeView\":%u,", status.store_view);
         add_time(b, "completeFrom", status.complete_from_ms);
         strbuf_add_char(b, ',');
@@ -79,7 +78,8 @@ static void add_view(struct server *s, const struct plan *plan, uint32_t id, str
 
 void api_views(struct server *s, struct http_request *q, struct http_response *r)
 {
-    const struct plan *plan = s->executor.plan;
+    struct held_plan *held = plan_take(s->plans);
+    const struct plan *plan = held->plan;
     json_begin(&r->body);
     strbuf_add_char(&r->body, '[');
     for (uint32_t i = 0; plan && i < plan->views_n; i++) {
@@ -89,4 +89,5 @@ void api_views(struct server *s, struct http_request *q, struct http_response *r
     }
     strbuf_add_char(&r->body, ']');
     json_end(&r->body, NULL);
+    plan_give(s->plans, held);
 }

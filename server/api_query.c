@@ -158,7 +158,9 @@ static void run(struct server *s, struct query_call *c, const char *kind, struct
     struct arena a;
     struct result result = {0};
     arena_init(&a, c->options.limits.memory_bytes);
-    int code = query_run(&s->executor, c->text, &c->options, &a, &result, &e);
+    struct held_plan *held;
+    struct executor x = server_executor(s, &held);
+    int code = query_run(&x, c->text, &c->options, &a, &result, &e);
     if (code == 0) {
         stat_add(&query_samples, (int64_t)result.samples_n);
         stat_add(&query_states, (int64_t)result.states_n);
@@ -167,6 +169,7 @@ static void run(struct server *s, struct query_call *c, const char *kind, struct
         write_error(r, &e);
     }
     arena_done(&a);
+    plan_give(s->plans, held);
     gate_leave(&s->queries);
     note_duration(s, c, code, kind);
 }
@@ -204,7 +207,9 @@ void api_explain(struct server *s, struct http_request *q, struct http_response 
     struct arena a;
     struct strbuf text = {0};
     arena_init(&a, 64 << 20);
-    code = query_explain(&s->executor, c.text, &c.options, &a, &text, &e);
+    struct held_plan *held;
+    struct executor x = server_executor(s, &held);
+    code = query_explain(&x, c.text, &c.options, &a, &text, &e);
     if (code != 0) {
         write_error(r, &e);
     } else {
@@ -218,4 +223,5 @@ void api_explain(struct server *s, struct http_request *q, struct http_response 
     }
     strbuf_done(&text);
     arena_done(&a);
+    plan_give(s->plans, held);
 }

@@ -11,6 +11,7 @@
 #include "server/api.h"
 #include "server/json.h"
 #include "server/params.h"
+#include "server/reload.h"
 #include "server/server_internal.h"
 
 static void constant(struct http_response *r, const char *data)
@@ -100,8 +101,11 @@ void api_runtimeinfo(struct server *s, struct http_request *q, struct http_respo
     json_key_text(b, "hostname", host);
     strbuf_add_z(b, ",\"serverTime\":");
     add_rfc3339(b, server_now_ms(s));
-    strbuf_add_z(b, ",\"reloadConfigSuccess\":true,\"lastConfigTime\":");
-    add_rfc3339(b, s->start_ms);
+    strbuf_add_z(b, ",\"reloadConfigSuccess\":");
+    struct reload_status reloaded = reload_status(s->reload);
+    strbuf_add_z(b, reloaded.successful ? "true" : "false");
+    strbuf_add_z(b, ",\"lastConfigTime\":");
+    add_rfc3339(b, reloaded.success_ms);
     strbuf_printf(b,
                   ",\"corruptionCount\":0,\"goroutineCount\":0,\"GOMAXPROCS\":%ld,\"GOMEMLIMIT\":0,\"GOGC\":\"\","
                   "\"GODEBUG\":\"\",",
@@ -172,9 +176,9 @@ void api_ready(struct server *s, struct http_request *q, struct http_response *r
 
 void api_reload(struct server *s, struct http_request *q, struct http_response *r)
 {
-    http_error_json_as(r, 501, "unavailable",
-                       "reloading is not there yet: restart mullion to plan a changed workload; views that stay the "
-                       "same keep their data");
+    struct err e = {0};
+    if (reload_run(s->reload, server_now_ms(s), &e) != 0)
+        http_error_json(r, &e);
 }
 
 void api_root(struct server *s, struct http_request *q, struct http_response *r)

@@ -11,6 +11,7 @@
 #include "base/float_text.h"
 #include "base/stats.h"
 #include "server/api.h"
+#include "server/reload.h"
 #include "server/server_internal.h"
 
 static _Atomic uint64_t queries_n, queries_ns;
@@ -105,6 +106,11 @@ void api_metrics(struct server *s, struct http_request *q, struct http_response 
                   (double)atomic_load(&queries_ns) / 1e9, (unsigned long long)atomic_load(&queries_n));
     add(b, "mullion_queries_running", "gauge", "Queries running now", gate_inside(&s->queries));
     add(b, "mullion_series", "gauge", "Series known", (double)server_series_n(s));
+    struct reload_status reloaded = reload_status(s->reload);
+    add(b, "mullion_config_last_reload_successful", "gauge",
+        "Whether the last reload of the workload put a plan in force", reloaded.successful);
+    add(b, "mullion_config_last_reload_success_timestamp_seconds", "gauge", "When a plan was put in force last",
+        (double)reloaded.success_ms / 1000);
     add(b, "mullion_backfill_windows", "gauge", "Windows of the plan that wait to be built from raw samples",
         ingest_backfill_left(s->ingest));
     int64_t watermark_ms = ingest_watermark(s->ingest);

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "server/listen.h"
+#include "server/reload.h"
 #include "server/server_internal.h"
 
 enum { QUERIES_WAITING_MAX = 256, WRITES_APPLIED_MAX = 8, DRAIN_MS = 10000 };
@@ -53,10 +54,30 @@ static void on_stop(uv_async_t *handle)
     uv_stop(handle->loop);
 }
 
+static void reload_work(uv_work_t *w)
+{
+    struct server *s = w->data;
+    struct err e = {0};
+    reload_run(s->reload, server_now_ms(s), &e);
+}
+
+static void reload_done(uv_work_t *w, int status)
+{
+    mem_free(w);
+}
+
+/* On another thread: planning takes a while, and this loop has a signal to end to answer. */
+static void reload_queue(struct server *s)
+{
+    uv_work_t *w = mem_zalloc(sizeof *w);
+    w->data = s;
+    MUST(uv_queue_work(&s->loop->loop, w, reload_work, reload_done) == 0);
+}
+
 static void on_signal(uv_signal_t *handle, int number)
 {
     if (number == SIGHUP) {
-        log_line(LOG_WARN, "SIGHUP: reloading is not there yet; restart to plan a changed workload", NULL);
+        reload_queue(handle->data);
         return;
     }
     log_line(LOG_INFO, "stopping", "signal", number == SIGINT ? "SIGINT" : "SIGTERM", NULL);
@@ -73,6 +94,7 @@ static void loop_open(struct server *s)
     } signals[] = {{&l->terminate, SIGTERM}, {&l->interrupt, SIGINT}, {&l->hangup, SIGHUP}};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         MUST(uv_signal_init(&l->loop, signals[i].handle) == 0);
+        signals[i].handle->data = s;
         MUST(uv_signal_start(signals[i].handle, on_signal, signals[i].number) == 0);
     }
     MUST(uv_async_init(&l->loop, &l->stop, on_stop) == 0);
@@ -93,32 +115,6 @@ static void loop_close(struct server *s)
 }
 
 /* ---- life ---- */
-
-/* A workload's author expects panes; that raw samples are cheaper for some of its queries should not pass in silence.
- */
-static void log_raw_queries(const struct plan *plan)
-{
-    enum { NAMED_MAX = 20, SHOWN_MAX = 100 };
-    struct strbuf names = {0};
-    uint32_t raw_n = 0;
-    for (uint32_t i = 0; i < plan->queries_n; i++) {
-        const struct plan_query *q = &plan->queries[i];
-        struct str name = q->name.n ? q->name : q->text;
-        if (q->uses_n || raw_n++ >= NAMED_MAX)
-            continue;
-        strbuf_add_z(&names, raw_n > 1 ? "; " : "");
-        strbuf_add(&names, name.p, name.n > SHOWN_MAX ? SHOWN_MAX : name.n);
-        strbuf_add_z(&names, name.n > SHOWN_MAX ? "..." : "");
-    }
-    if (raw_n) {
-        char count[48];
-        snprintf(count, sizeof count, "%u of %u", raw_n, plan->queries_n);
-        strbuf_add_z(&names, raw_n > NAMED_MAX ? "; ..." : "");
-        log_line(LOG_WARN, "planned queries that read raw samples; /api/v1/plan?format=text says why", "queries", count,
-                 "names", strbuf_z(&names), NULL);
-    }
-    strbuf_done(&names);
-}
 
 /* Every connection needs a descriptor, and every reader of the store a few. */
 static void raise_file_limit(void)
@@ -142,7 +138,8 @@ int server_open(const struct server_options *o, const struct server_parts *parts
     options_complete(&s->options);
     s->store = parts->store;
     s->ingest = parts->ingest;
-    s->executor = (struct executor){parts->plan, ingest_source(parts->ingest), parts->pool};
+    s->executor = (struct executor){NULL, ingest_source(parts->ingest), parts->pool};
+    s->plans = parts->plans;
     s->start_ms = server_now_ms(s);
     server_series_start(s, parts->series_n);
     raise_file_limit();
@@ -156,14 +153,13 @@ int server_open(const struct server_options *o, const struct server_parts *parts
     gate_init(&s->queries, s->options.query_concurrency, QUERIES_WAITING_MAX);
     gate_init(&s->writes, WRITES_APPLIED_MAX, HTTP_WRITES_MAX);
     loop_open(s);
+    s->reload = reload_new(parts->reload, parts->reload_ctx, s->start_ms);
     s->maintenance = maintenance_start(s->ingest, s->options.clock, s->options.sync_by_timer);
     code = http_daemon_start(s, listener, s->options.path_prefix, &s->http, e);
     if (code != 0) {
         server_close(s);
         return code;
     }
-    if (parts->plan)
-        log_raw_queries(parts->plan);
     *ret = s;
     return 0;
 }
@@ -190,6 +186,7 @@ void server_close(struct server *s)
     http_daemon_stop(s->http, DRAIN_MS);
     maintenance_stop(s->maintenance);
     loop_close(s);
+    reload_free(s->reload);
     gate_done(&s->queries);
     gate_done(&s->writes);
     mem_free(s);

@@ -1,7 +1,7 @@
 /*
  * The server: HTTP over one data directory, and the clockwork around it.
  *
- *     main thread          libuv loop: SIGTERM and SIGINT end it, SIGHUP is answered, statistics of the process
+ *     main thread          libuv loop: SIGTERM and SIGINT end it, SIGHUP reloads (on a thread of libuv's pool)
  *     HTTP threads         one a connection (libmicrohttpd): read a body, call the route's handler, send the answer
  *     maintenance thread   ingest_tick as soon as a write may have moved time, and at least every 200 ms
  *     sync thread          ingest_sync every 100 ms, unless every write syncs by itself
@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "ingest/ingest.h"
-#include "plan/plan.h"
+#include "plan/in_force.h"
 #include "store/store.h"
 
 #define MULLION_VERSION "0.1.0"
@@ -44,9 +44,13 @@ void server_options_default(struct server_options *o);
 struct server_parts {
     struct store *store;
     struct ingest *ingest;
-    const struct plan *plan; /* may be NULL */
-    struct pool *pool;       /* may be NULL */
-    uint64_t series_n;       /* known at the start: ingest_report.series */
+    struct plan_in_force *plans;
+    struct pool *pool; /* may be NULL */
+    uint64_t series_n; /* known at the start: ingest_report.series */
+    /* Plan anew and put the plan in force, or leave all as it is and say why. Any thread, one call at a time. NULL:
+     * there is nothing to plan. */
+    int (*reload)(void *ctx, struct err *e);
+    void *reload_ctx;
 };
 
 /* What server_open would say of an address; with `probe` also whether it can be bound now. Nothing stays bound.

@@ -11,12 +11,15 @@
 #include "server/server.h"
 
 struct server_loop; /* server.c: libuv's handles */
+struct reload;      /* reload.c */
 
 struct server {
     struct server_options options;
     struct store *store;
     struct ingest *ingest;
-    struct executor executor;
+    struct executor executor; /* its plan: server_executor */
+    struct plan_in_force *plans;
+    struct reload *reload;
     struct gate queries, writes;     /* writes: being decompressed and applied, so that memory is bounded */
     struct maintenance *maintenance; /* NULL in tests of handlers: nothing to wake */
     struct http_daemon *http;
@@ -29,6 +32,15 @@ struct server {
 static inline int64_t server_now_ms(const struct server *s)
 {
     return wall_clock_now_ms(s->options.clock);
+}
+
+/* The executor with the plan now in force, which stays until plan_give. */
+static inline struct executor server_executor(struct server *s, struct held_plan **ret)
+{
+    struct executor x = s->executor;
+    *ret = plan_take(s->plans);
+    x.plan = (*ret)->plan;
+    return x;
 }
 
 /* Series known now: what the log brought back, and those created since (metrics.c). */

@@ -250,7 +250,7 @@ def check_errors(c, server, now_s):
         c.equal(status, 405, f"{method} {path}")
         c.that(headers.get("Allow"), f"{method} {path} says what it takes")
     status, _, body = harness.request(server.url + "/-/reload", b"", method="POST")
-    c.that(status == 501 and b"restart" in body, "reload says what to do instead")
+    c.that(status == 400 and b"--workload" in body, "without a workload there is nothing to reload")
 
 
 def check_status_pages(c, server):

@@ -29,6 +29,14 @@ static void plan_make(struct rig *r)
     check_ok(ingest_set_plan(r->ingest, r->plan, &e), &e, "set plan");
 }
 
+void rig_replan(struct rig *r, const char *workload)
+{
+    struct plan *before = r->plan;
+    r->workload = workload;
+    plan_make(r);
+    plan_free(before);
+}
+
 static void parts_open(struct rig *r)
 {
     struct err e = {0};

@@ -28,6 +28,9 @@ void rig_crash(struct rig *r);                      /* open again without closin
 void rig_crash_read_only(struct rig *r, char *before, size_t size);
 void rig_done(struct rig *r); /* close and remove the directory */
 
+/* Another workload's plan in place of the one in force, without closing anything. */
+void rig_replan(struct rig *r, const char *workload);
+
 struct rig_sample {
     const char *series; /* name{a="b"} */
     int64_t time_ms;
