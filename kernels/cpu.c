@@ -40,6 +40,8 @@ struct ddsketch_ops ddsketch_ops;
 static const struct hll_ops hll_scalar = {.coupons = hll_coupons_scalar,
                                           .raise = hll_raise_scalar,
                                           .histogram = hll_histogram_scalar,
+                                          .used = hll_used_scalar,
+                                          .steps = hll_steps_scalar,
                                           .sparse = hll_sparse_scalar};
 struct hll_ops hll_ops;
 

@@ -23,10 +23,9 @@
 #include "kernels/carve.h"
 #include "kernels/families.h"
 #include "kernels/hll_loops.h"
-#include "kernels/order.h"
+#include "kernels/hllsparse.h"
 
 enum { P_MIN = 4, P_MAX = 18, SPARSE = 1, DENSE = 2, FORM_MASK = 7, HEAD_SIZE = 2, BATCH = 256 };
-enum { SORT_BELOW = 32 }; /* fewer samples than this share of the registers are sorted instead */
 
 static int hll_check_params(const struct sketch_params *params, const char **reason)
 {
@@ -49,21 +48,38 @@ static size_t hll_size_bound(const struct sketch_params *params, uint64_t n)
     return HEAD_SIZE + (size_t)(n > sparse_most(params->p) && dense > sparse ? dense : sparse);
 }
 
-/* Registers, the coupons of a state that may stay sparse, and those of few samples to be sorted. */
-static size_t hll_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k)
-{
-    return carve_size(UINT64_C(1) << params->p) + carve_size((sparse_most(params->p) + 1) * sizeof(uint32_t)) +
-           carve_size(2 * ((UINT64_C(1) << params->p) / SORT_BELOW) * sizeof(uint64_t));
-}
-
 static uint8_t seed_mark(uint64_t seed)
 {
     return (uint8_t)XXH3_64bits(&seed, sizeof seed);
 }
 
-void hll_coupons_scalar(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed)
+size_t hll_coupons_scalar(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed, uint32_t above)
 {
-    hll_loop_coupons(ret, values, n, p, seed);
+    const uint64_t flip = hash8_flip(seed);
+    size_t some = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hash = hash8(bits_item(values[i]), flip);
+        uint32_t rho = (uint32_t)__builtin_clzll(hash << p | UINT64_C(1) << (p - 1)) + 1;
+        ret[some] = (uint32_t)(hash >> (64 - p)) << HLL_RHO_BITS | rho;
+        some += rho > above;
+    }
+    return some;
+}
+
+size_t hll_used_scalar(uint64_t *ret_used, const uint8_t *registers, size_t m)
+{
+    size_t many = 0;
+    for (size_t i = 0; i < m; i += 64) {
+        uint64_t used = 0;
+        for (size_t j = 0; j < 64 && i + j < m; j += 8) { /* registers are below 128 */
+            uint64_t some = (bits_load_u64(registers + i + j) + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7;
+            some = (some & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56;
+            used |= some << j;
+        }
+        ret_used[i / 64] = used;
+        many += (size_t)__builtin_popcountll(used);
+    }
+    return many;
 }
 
 void hll_raise_scalar(uint8_t *registers, const uint8_t *src, size_t m)
@@ -81,64 +97,106 @@ void hll_histogram_scalar(const uint8_t *registers, size_t m, uint32_t *ret_many
         ret_many[r] = many[0][r] + many[1][r] + many[2][r] + many[3][r];
 }
 
-static inline void raise_register(uint8_t *registers, uint32_t coupon)
-{
-    uint8_t *r = registers + (coupon >> HLL_RHO_BITS), rho = coupon & HLL_RHO_MASK;
-    *r = rho > *r ? rho : *r;
-}
-
-/* The varint of a step, without a branch for steps of up to three bytes. Writes four bytes, which the bound allows. */
-static inline uint8_t *put_step(uint8_t *out, uint32_t step)
-{
-    if (__builtin_expect(step >> 21 != 0, 0))
-        return bits_put_varint(out, step);
-    uint32_t second = step > 0x7f, third = step > 0x3fff;
-    bits_store_u32(out, (step & 0x7f) | (step << 1 & 0x7f00) | (step << 2 & 0x7f0000) | second << 7 | third << 15);
-    return out + 1 + second + third;
-}
-
-size_t hll_sparse_scalar(uint32_t *ret, const uint8_t *bytes, size_t size, uint32_t *coupon, size_t *ret_taken)
-{
-    return 0; /* raise_together is this level's fast way */
-}
-
 static int write_sparse(uint8_t *dst, size_t cap, size_t *ret_size, const uint32_t *coupons, uint32_t n, uint32_t p,
                         uint8_t mark)
 {
-    if (cap < HEAD_SIZE + (size_t)n * 4)
+    if (cap < HEAD_SIZE + (size_t)n * HLLSPARSE_STEP_MAX)
         return SKETCH_NO_ROOM;
-    uint8_t *out = dst;
-    *out++ = (uint8_t)(SPARSE | p << 3);
-    *out++ = mark;
-    uint32_t last = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        out = put_step(out, coupons[i] - last);
-        last = coupons[i];
-    }
-    *ret_size = (size_t)(out - dst);
+    dst[0] = (uint8_t)(SPARSE | p << 3);
+    dst[1] = mark;
+    *ret_size = (size_t)(hllsparse_write(dst + HEAD_SIZE, coupons, n) - dst);
     return SKETCH_OK;
 }
 
-/* The state of these registers. */
-static int write_registers(uint8_t *dst, size_t cap, size_t *ret_size, const uint8_t *registers, uint32_t p,
-                           uint8_t mark, uint32_t *coupons)
+/* What a build or a merge works on, in scratch. */
+struct room {
+    uint8_t *registers;
+    uint64_t *used;             /* a bit for each register */
+    uint32_t *coupons, *sorted; /* of a state that may stay sparse, and some more */
+};
+
+static size_t room_coupons(uint32_t p)
 {
-    uint32_t m = 1u << p, n = 0, most = sparse_most(p);
-    for (uint32_t i = 0; i < m && n <= most; i += 8)
-        if (bits_load_u64(registers + i) != 0)
-            for (uint32_t j = i; j < i + 8 && n <= most; j++) {
-                coupons[n] = j << HLL_RHO_BITS | registers[j]; /* no branch: any of the eight may be in use */
-                n += registers[j] != 0;
-            }
-    if (n <= most)
-        return write_sparse(dst, cap, ret_size, coupons, n, p, mark);
-    if (cap < HEAD_SIZE + (size_t)m)
+    return (sparse_most(p) + HLL_COUPONS_SLACK) * sizeof(uint32_t);
+}
+
+static struct room room_of(void *scratch, uint32_t p)
+{
+    uint8_t *rest = scratch;
+    struct room r;
+    r.registers = carve(&rest, UINT64_C(1) << p);
+    r.used = carve(&rest, hllsparse_words(UINT64_C(1) << p) * sizeof *r.used);
+    r.coupons = carve(&rest, room_coupons(p));
+    r.sorted = carve(&rest, room_coupons(p));
+    return r;
+}
+
+static size_t hll_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k)
+{
+    return carve_size(UINT64_C(1) << params->p) +
+           carve_size(hllsparse_words(UINT64_C(1) << params->p) * sizeof(uint64_t)) +
+           2 * carve_size(room_coupons(params->p));
+}
+
+/* The state of these registers. */
+static int write_registers(uint8_t *dst, size_t cap, size_t *ret_size, const struct room *r, uint32_t p, uint8_t mark)
+{
+    size_t m = (size_t)1 << p;
+    if (hll_ops.used(r->used, r->registers, m) <= sparse_most(p)) {
+        uint32_t n = hllsparse_list(r->sorted, r->used, r->registers, m);
+        return write_sparse(dst, cap, ret_size, r->sorted, n, p, mark);
+    }
+    if (cap < HEAD_SIZE + m)
         return SKETCH_NO_ROOM;
     dst[0] = (uint8_t)(DENSE | p << 3);
     dst[1] = mark;
-    memcpy(dst + HEAD_SIZE, registers, m);
-    *ret_size = HEAD_SIZE + (size_t)m;
+    memcpy(dst + HEAD_SIZE, r->registers, m);
+    *ret_size = HEAD_SIZE + m;
     return SKETCH_OK;
+}
+
+static uint8_t least_of(const uint8_t *registers, size_t m)
+{
+    uint8_t least = UINT8_MAX;
+    for (size_t i = 0; i < m; i++)
+        least = registers[i] < least ? registers[i] : least;
+    return least;
+}
+
+/* Any number of samples. Once every register has been raised, most samples raise none: those whose rho is at most the
+ * least register are left out before they touch memory. */
+static void raise_values(uint8_t *registers, const double *values, uint32_t n, uint32_t p, uint64_t seed)
+{
+    const size_t m = (size_t)1 << p;
+    uint32_t coupons[BATCH + HLL_COUPONS_SLACK], least = 0;
+    size_t look_at = 8 * m;
+    memset(registers, 0, m);
+    for (uint32_t done = 0; done < n; done += BATCH) {
+        uint32_t part = n - done < BATCH ? n - done : BATCH;
+        if (done >= look_at) {
+            least = least_of(registers, m);
+            look_at += 4 * m;
+        }
+        size_t some = hll_ops.coupons(coupons, values + done, part, p, seed, least);
+        for (size_t i = 0; i < some; i++)
+            hll_raise_register(registers, coupons[i]);
+    }
+}
+
+/* At most as many samples as a sparse state has coupons: of the registers only those in use are touched. */
+static uint32_t list_values(const struct room *r, const double *values, uint32_t n, uint32_t p, uint64_t seed)
+{
+    const size_t m = (size_t)1 << p;
+    hll_ops.coupons(r->coupons, values, n, p, seed, 0);
+    memset(r->used, 0, hllsparse_words(m) * sizeof *r->used);
+    for (uint32_t i = 0; i < n; i++)
+        r->registers[r->coupons[i] >> HLL_RHO_BITS] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t index = r->coupons[i] >> HLL_RHO_BITS;
+        hll_raise_register(r->registers, r->coupons[i]);
+        r->used[index / 64] |= UINT64_C(1) << index % 64;
+    }
+    return hllsparse_list(r->sorted, r->used, r->registers, m);
 }
 
 static int hll_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, int64_t end_ms,
@@ -146,116 +204,20 @@ static int hll_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sk
 {
     if (n == 0)
         return SKETCH_BAD_DATA;
-    uint32_t p = params->p, most = sparse_most(p);
-    uint8_t *rest = scratch;
-    uint8_t *registers = carve(&rest, UINT64_C(1) << p);
-    uint32_t *coupons = carve(&rest, (most + 1) * sizeof *coupons);
-    if (n >= (1u << p) / SORT_BELOW) {
-        memset(registers, 0, (size_t)1 << p);
-        uint32_t batch[BATCH];
-        for (uint32_t done = 0; done < n; done += BATCH) {
-            uint32_t part = n - done < BATCH ? n - done : BATCH;
-            hll_ops.coupons(batch, values + done, part, p, seed);
-            for (uint32_t i = 0; i < part; i++)
-                raise_register(registers, batch[i]);
-        }
-        return write_registers(dst, cap, ret_size, registers, p, seed_mark(seed), coupons);
+    struct room r = room_of(scratch, params->p);
+    if (n <= sparse_most(params->p)) {
+        uint32_t coupons_n = list_values(&r, values, n, params->p, seed);
+        return write_sparse(dst, cap, ret_size, r.sorted, coupons_n, params->p, seed_mark(seed));
     }
-    uint64_t *keys = (uint64_t *)(void *)rest, *tmp = keys + n;
-    coupons = (uint32_t *)(void *)registers;
-    uint32_t batch[BATCH];
-    for (uint32_t done = 0; done < n; done += BATCH) {
-        uint32_t part = n - done < BATCH ? n - done : BATCH;
-        hll_ops.coupons(batch, values + done, part, p, seed);
-        for (uint32_t i = 0; i < part; i++)
-            keys[done + i] = batch[i];
-    }
-    order_sort(keys, n, tmp);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < n; i++) { /* of one register's the last, which is the greatest */
-        coupons[kept] = (uint32_t)keys[i];
-        kept += i + 1 == n || keys[i] >> HLL_RHO_BITS != keys[i + 1] >> HLL_RHO_BITS;
-    }
-    return write_sparse(dst, cap, ret_size, coupons, kept, p, seed_mark(seed));
-}
-
-/* A sparse state's coupons one after the other. */
-struct coupon_cursor {
-    const uint8_t *p, *end;
-    uint64_t coupon;
-};
-
-/* All coupons of one; false if malformed. */
-static bool raise_rest(uint8_t *registers, struct coupon_cursor *c, size_t m)
-{
-    uint64_t step;
-    while (c->p < c->end) {
-        c->p = bits_get_varint(c->p, c->end, &step);
-        c->coupon += c->p ? step : 0;
-        if (!c->p || c->coupon >> HLL_RHO_BITS >= m)
-            return false;
-        raise_register(registers, (uint32_t)c->coupon);
-    }
-    return true;
-}
-
-/* As many as are certain to lie inside of WAYS states at once: where a coupon begins depends on the one before, so one
- * state's are read one after the other, but states do not wait for each other. Steps of up to three bytes, without a
- * branch on their length. */
-enum { WAYS = 4 };
-static bool raise_together(uint8_t *registers, struct coupon_cursor *c, size_t m)
-{
-    const uint8_t *p[WAYS];
-    uint64_t coupon[WAYS], most = 0; /* not in c, which registers might overlap for all a compiler knows */
-    const uint64_t inside = ((uint64_t)m << HLL_RHO_BITS) - 1;
-    bool whole = true;
-    for (unsigned j = 0; j < WAYS; j++) {
-        p[j] = c[j].p;
-        coupon[j] = c[j].coupon;
-    }
-    while (whole) {
-        for (unsigned j = 0; j < WAYS; j++)
-            whole &= c[j].end - p[j] >= 4;
-        for (unsigned j = 0; j < WAYS && whole; j++) {
-            uint32_t v = bits_load_u32(p[j]), second = v >> 7 & 1, third = second & v >> 15;
-            if (__builtin_expect(third & v >> 23, 0)) {
-                whole = false;
-                break;
-            }
-            coupon[j] += (v & 0x7f) + ((v >> 1 & 0x3f80) & (0 - second)) + ((v >> 2 & 0x1fc000) & (0 - third));
-            p[j] += 1 + second + third;
-            most |= coupon[j];
-            raise_register(registers, (uint32_t)(coupon[j] & inside));
-        }
-    }
-    for (unsigned j = 0; j < WAYS; j++) {
-        c[j].p = p[j];
-        c[j].coupon = coupon[j];
-    }
-    return most <= inside;
-}
-
-/* As many as vector code takes. */
-static bool raise_some(uint8_t *registers, struct coupon_cursor *c, size_t m)
-{
-    uint32_t coupons[HLL_SPARSE_ROOM], last = 0;
-    size_t n, taken;
-    while ((n = hll_ops.sparse(coupons, c->p, (size_t)(c->end - c->p), &last, &taken)) > 0) {
-        if (last >> HLL_RHO_BITS >= m) /* the greatest: they never fall, and so few cannot wrap */
-            return false;
-        for (size_t i = 0; i < n; i++)
-            raise_register(registers, coupons[i]);
-        c->p += taken;
-    }
-    c->coupon = last;
-    return true;
+    raise_values(r.registers, values, n, params->p, seed);
+    return write_registers(dst, cap, ret_size, &r, params->p, seed_mark(seed));
 }
 
 /* Raises the registers by all inputs. */
 static int unite(uint8_t *registers, const struct state_ref *src, uint32_t k, uint32_t p)
 {
     size_t m = (size_t)1 << p;
-    struct coupon_cursor sparse[WAYS];
+    struct hllsparse_cursor sparse[HLLSPARSE_WAYS];
     uint32_t sparse_n = 0;
     memset(registers, 0, m);
     for (uint32_t i = 0; i < k; i++) {
@@ -266,34 +228,28 @@ static int unite(uint8_t *registers, const struct state_ref *src, uint32_t k, ui
             hll_ops.raise(registers, s, m);
             continue;
         }
-        sparse[sparse_n++] = (struct coupon_cursor){.p = s, .end = src[i].bytes + src[i].size};
-        if (!raise_some(registers, &sparse[sparse_n - 1], m))
-            return SKETCH_CORRUPT;
-        if (sparse_n < WAYS)
+        sparse[sparse_n++] = (struct hllsparse_cursor){.p = s, .end = src[i].bytes + src[i].size};
+        if (sparse_n < HLLSPARSE_WAYS)
             continue;
-        if (!raise_together(registers, sparse, m))
+        if (!hllsparse_raise(registers, sparse, sparse_n, m))
             return SKETCH_CORRUPT;
-        while (sparse_n > 0)
-            if (!raise_rest(registers, &sparse[--sparse_n], m))
-                return SKETCH_CORRUPT;
+        sparse_n = 0;
     }
-    while (sparse_n > 0)
-        if (!raise_rest(registers, &sparse[--sparse_n], m))
-            return SKETCH_CORRUPT;
+    if (!hllsparse_raise(registers, sparse, sparse_n, m))
+        return SKETCH_CORRUPT;
     return SKETCH_OK;
 }
 
 static int hll_merge_k(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, int64_t end_ms,
                        const struct state_ref *src, uint32_t k, uint64_t seed, void *scratch)
 {
-    uint8_t *rest = scratch;
-    uint8_t *registers = carve(&rest, UINT64_C(1) << params->p);
+    struct room r = room_of(scratch, params->p);
     if (k == 0)
         return SKETCH_BAD_DATA;
-    int rc = unite(registers, src, k, params->p);
+    int rc = unite(r.registers, src, k, params->p);
     if (rc != SKETCH_OK)
         return rc;
-    return write_registers(dst, cap, ret_size, registers, params->p, src[0].bytes[1], (uint32_t *)(void *)rest);
+    return write_registers(dst, cap, ret_size, &r, params->p, src[0].bytes[1]);
 }
 
 /* x + sum over i >= 1 of x^(2^i) 2^(i-1), Ertl's sigma; 0 <= x < 1. */

@@ -5,9 +5,73 @@
 
 enum { LANES = 32, BEFORE_OVERFLOW = 255 * LANES };
 
-static void coupons(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed)
+/* 64-bit lanes times a constant, modulo 2^64. */
+static inline __m256i multiply(__m256i h)
 {
-    hll_loop_coupons(ret, values, n, p, seed);
+    const __m256i low = _mm256_set1_epi64x((int64_t)(HASH8_MULTIPLIER & UINT32_MAX));
+    const __m256i high = _mm256_set1_epi64x((int64_t)(HASH8_MULTIPLIER >> 32));
+    __m256i cross = _mm256_add_epi64(_mm256_mul_epu32(h, high), _mm256_mul_epu32(_mm256_srli_epi64(h, 32), low));
+    return _mm256_add_epi64(_mm256_mul_epu32(h, low), _mm256_slli_epi64(cross, 32));
+}
+
+/* hash8 of four items. */
+static inline __m256i hash(__m256i bits, __m256i flip)
+{
+    const __m256i rotate_24 = _mm256_set_epi8(12, 11, 10, 9, 8, 15, 14, 13, 4, 3, 2, 1, 0, 7, 6, 5, 12, 11, 10, 9, 8,
+                                              15, 14, 13, 4, 3, 2, 1, 0, 7, 6, 5);
+    __m256i h = _mm256_xor_si256(_mm256_shuffle_epi32(bits, 0xb1), flip);
+    __m256i by_49 = _mm256_or_si256(_mm256_slli_epi64(h, 49), _mm256_srli_epi64(h, 15));
+    h = multiply(_mm256_xor_si256(h, _mm256_xor_si256(by_49, _mm256_shuffle_epi8(h, rotate_24))));
+    h = multiply(_mm256_xor_si256(h, _mm256_add_epi64(_mm256_srli_epi64(h, 35), _mm256_set1_epi64x(8))));
+    return _mm256_xor_si256(h, _mm256_srli_epi64(h, 28));
+}
+
+/* Which of four 32-bit lanes are kept, moved together. */
+static const uint8_t kept[16][16] = {
+#define A 0, 1, 2, 3
+#define B 4, 5, 6, 7
+#define C 8, 9, 10, 11
+#define D 12, 13, 14, 15
+    {0}, {A},    {B},    {A, B},    {C},    {A, C},    {B, C},    {A, B, C},
+    {D}, {A, D}, {B, D}, {A, B, D}, {C, D}, {A, C, D}, {B, C, D}, {A, B, C, D},
+#undef A
+#undef B
+#undef C
+#undef D
+};
+
+static size_t coupons(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed, uint32_t above)
+{
+    const __m256i flip = _mm256_set1_epi64x((int64_t)hash8_flip(seed)), nan = _mm256_set1_epi64x((int64_t)BITS_NAN);
+    const __m256i every_other = _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0);
+    const __m256i magic = _mm256_set1_epi64x(INT64_C(0x4330000000000000)), rho_of = _mm256_set1_epi64x(1075);
+    const __m128i to_index = _mm_cvtsi32_si128((int)(64 - p)), to_rho = _mm_cvtsi32_si128((int)p);
+    const __m128i least = _mm_set1_epi32((int)above), rho_mask = _mm_set1_epi32(HLL_RHO_MASK);
+    size_t some = 0, i = 0;
+    for (; i + 4 <= n; i += 4) {
+        __m256d v = _mm256_loadu_pd(values + i);
+        __m256i bits = _mm256_castpd_si256(_mm256_andnot_pd(_mm256_cmp_pd(v, _mm256_setzero_pd(), _CMP_EQ_OQ), v));
+        bits = _mm256_blendv_epi8(bits, nan, _mm256_castpd_si256(_mm256_cmp_pd(v, v, _CMP_UNORD_Q)));
+        __m256i h = hash(bits, flip);
+        /* 52 bits behind the index as a double, whose exponent says where the first stands. */
+        __m256i behind = _mm256_srli_epi64(_mm256_sll_epi64(h, to_rho), 12);
+        __m256i none = _mm256_cmpeq_epi64(behind, _mm256_setzero_si256());
+        if (__builtin_expect(!_mm256_testz_si256(none, none), 0)) {
+            some += hll_coupons_scalar(ret + some, values + i, 4, p, seed, above);
+            continue;
+        }
+        __m256d number = _mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(behind, magic)), _mm256_castsi256_pd(magic));
+        __m256i rho = _mm256_sub_epi64(rho_of, _mm256_srli_epi64(_mm256_castpd_si256(number), 52));
+        __m256i index = _mm256_slli_epi64(_mm256_srl_epi64(h, to_index), HLL_RHO_BITS);
+        __m128i coupon = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(_mm256_or_si256(index, rho), every_other));
+        __m128i keep = _mm_cmpgt_epi32(_mm_and_si128(coupon, rho_mask), least);
+        unsigned mask = (unsigned)_mm_movemask_ps(_mm_castsi128_ps(keep));
+        __m128i order;
+        memcpy(&order, kept[mask], sizeof order);
+        _mm_storeu_si128((__m128i *)(void *)(ret + some), _mm_shuffle_epi8(coupon, order));
+        some += (unsigned)__builtin_popcount(mask);
+    }
+    return some + hll_coupons_scalar(ret + some, values + i, n - i, p, seed, above);
 }
 
 static void raise(uint8_t *registers, const uint8_t *src, size_t m)
@@ -55,7 +119,25 @@ static void histogram(const uint8_t *registers, size_t m, uint32_t *ret_many)
         ret_many[registers[i]]++;
 }
 
+static size_t used(uint64_t *ret_used, const uint8_t *registers, size_t m)
+{
+    size_t many = 0, whole = m / 64 * 64;
+    for (size_t i = 0; i < whole; i += 64) {
+        const __m256i zero = _mm256_setzero_si256();
+        uint64_t low = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(load(registers + i), zero));
+        uint64_t high = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(load(registers + i + 32), zero));
+        ret_used[i / 64] = ~(low | high << 32);
+        many += (size_t)__builtin_popcountll(ret_used[i / 64]);
+    }
+    return whole < m ? hll_used_scalar(ret_used, registers, m) : many; /* none is whole then */
+}
+
 void hll_ops_avx2(struct hll_ops *ops)
 {
-    *ops = (struct hll_ops){.coupons = coupons, .raise = raise, .histogram = histogram, .sparse = hll_sparse_scalar};
+    *ops = (struct hll_ops){.coupons = coupons,
+                            .raise = raise,
+                            .histogram = histogram,
+                            .used = used,
+                            .steps = hll_steps_scalar,
+                            .sparse = hll_sparse_scalar};
 }

@@ -16,10 +16,12 @@ static inline __m512i hash(__m512i bits, __m512i flip)
     return _mm512_xor_si512(h, _mm512_srli_epi64(h, 28));
 }
 
-static void coupons(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed)
+static size_t coupons(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed, uint32_t above)
 {
     const __m512i flip = _mm512_set1_epi64((int64_t)hash8_flip(seed));
     const __m512i bound = _mm512_set1_epi64((int64_t)(UINT64_C(1) << (p - 1)));
+    const __m512i least = _mm512_set1_epi64(above);
+    size_t some = 0;
     for (size_t i = 0; i < n; i += LANES) {
         __mmask8 lanes = n - i >= LANES ? 0xff : (__mmask8)((1u << (n - i)) - 1);
         __m512d v = _mm512_maskz_loadu_pd(lanes, values + i);
@@ -32,8 +34,12 @@ static void coupons(uint32_t *ret, const double *values, size_t n, uint32_t p, u
         __m512i zeros = _mm512_lzcnt_epi64(_mm512_or_si512(_mm512_sll_epi64(h, _mm_cvtsi32_si128((int)p)), bound));
         __m512i index = _mm512_slli_epi64(_mm512_srl_epi64(h, _mm_cvtsi32_si128((int)(64 - p))), HLL_RHO_BITS);
         __m512i coupon = _mm512_or_si512(index, _mm512_add_epi64(zeros, _mm512_set1_epi64(1)));
-        _mm256_mask_storeu_epi32(ret + i, lanes, _mm512_cvtepi64_epi32(coupon));
+        __mmask8 keep = _mm512_mask_cmpge_epi64_mask(lanes, zeros, least);
+        __m256i kept = _mm256_maskz_compress_epi32(keep, _mm512_cvtepi64_epi32(coupon));
+        _mm256_storeu_si256((__m256i *)(void *)(ret + some), kept);
+        some += (unsigned)__builtin_popcount(keep);
     }
+    return some;
 }
 
 static void raise(uint8_t *registers, const uint8_t *src, size_t m)
@@ -73,6 +79,53 @@ static void histogram(const uint8_t *registers, size_t m, uint32_t *ret_many)
             many += (uint64_t)__builtin_popcountll(_mm512_cmpeq_epi8_mask(_mm512_loadu_si512(registers + i), value));
         ret_many[r] += (uint32_t)many;
     }
+}
+
+static size_t used(uint64_t *ret_used, const uint8_t *registers, size_t m)
+{
+    size_t many = 0;
+    for (size_t i = 0; i < m; i += 64) {
+        __mmask64 lanes = _bzhi_u64(UINT64_MAX, (unsigned)(m - i < 64 ? m - i : 64));
+        __m512i v = _mm512_maskz_loadu_epi8(lanes, registers + i);
+        ret_used[i / 64] = _mm512_test_epi8_mask(v, v);
+        many += (size_t)__builtin_popcountll(ret_used[i / 64]);
+    }
+    return many;
+}
+
+/* Sixteen steps, each spread over the four bytes of its lane; then the bytes that are there are moved together. */
+static uint8_t *steps(uint8_t *p, const uint32_t *coupons, size_t n, uint32_t before)
+{
+    const __m512i byte_0 = _mm512_set1_epi32(0x7f), byte_1 = _mm512_set1_epi32(0x7f00);
+    const __m512i byte_2 = _mm512_set1_epi32(0x7f0000), byte_3 = _mm512_set1_epi32(0x7f000000);
+    const __m512i on = _mm512_set1_epi32(0x808080);
+    __m512i last = _mm512_set1_epi32((int)before);
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 lanes = n - i >= 16 ? 0xffff : (__mmask16)((1u << (n - i)) - 1);
+        __m512i coupon = _mm512_maskz_loadu_epi32(lanes, coupons + i);
+        __m512i step = _mm512_sub_epi32(coupon, _mm512_alignr_epi32(coupon, last, 15));
+        __m512i there = _mm512_maskz_set1_epi32(lanes, 0xff);
+        there = _mm512_mask_or_epi32(there, _mm512_mask_cmpgt_epu32_mask(lanes, step, byte_0), there,
+                                     _mm512_set1_epi32(0xff00));
+        there = _mm512_mask_or_epi32(there, _mm512_mask_cmpgt_epu32_mask(lanes, step, _mm512_set1_epi32(0x3fff)), there,
+                                     _mm512_set1_epi32(0xff0000));
+        there = _mm512_mask_or_epi32(there, _mm512_mask_cmpgt_epu32_mask(lanes, step, _mm512_set1_epi32(0x1fffff)),
+                                     there, _mm512_set1_epi32((int)0xff000000));
+        __m512i low =
+            _mm512_or_si512(_mm512_and_si512(step, byte_0), _mm512_and_si512(_mm512_slli_epi32(step, 1), byte_1));
+        __m512i high = _mm512_or_si512(_mm512_and_si512(_mm512_slli_epi32(step, 2), byte_2),
+                                       _mm512_and_si512(_mm512_slli_epi32(step, 3), byte_3));
+        __m512i go_on = _mm512_and_si512(_mm512_srli_epi32(there, 8), on);
+        uint64_t keep = _mm512_movepi8_mask(there);
+        __m512i bytes = _mm512_maskz_compress_epi8(keep, _mm512_or_si512(_mm512_or_si512(low, high), go_on));
+        if (n - i >= 16) /* 64 bytes, which are there */
+            _mm512_storeu_si512(p, bytes);
+        else
+            _mm512_mask_storeu_epi8(p, _bzhi_u64(UINT64_MAX, (unsigned)__builtin_popcountll(keep)), bytes);
+        p += __builtin_popcountll(keep);
+        last = coupon;
+    }
+    return p;
 }
 
 /* Running sums of 16 lanes. */
@@ -130,5 +183,6 @@ static size_t sparse(uint32_t *ret, const uint8_t *bytes, size_t size, uint32_t 
 
 void hll_ops_avx512(struct hll_ops *ops)
 {
-    *ops = (struct hll_ops){.coupons = coupons, .raise = raise, .histogram = histogram, .sparse = sparse};
+    *ops = (struct hll_ops){
+        .coupons = coupons, .raise = raise, .histogram = histogram, .used = used, .steps = steps, .sparse = sparse};
 }

@@ -539,13 +539,15 @@ START_TEST(hll_twins)
         uint64_t seed = random_u64(&s);
         double *values = against(fence, n * 8, round & 1);
         fill_doubles((uint8_t *)values, n, random_below(&s, KINDS), &s);
-        hll_coupons_scalar(expect, values, n, p, seed);
+        uint32_t above = round % 3 ? random_below(&s, 5) : 0;
+        size_t some = hll_coupons_scalar(expect, values, n, p, seed, above);
+        ck_assert(above > 0 || some == n);
         EACH_LEVEL(level)
         {
             uint32_t *out = output_open();
-            hll_ops.coupons(out, values, n, p, seed);
-            ck_assert_msg(n == 0 || memcmp(out, expect, n * 4) == 0, "coupons %s n %zu", cpu_level_name(level), n);
-            output_check(out, n * 4);
+            ck_assert_uint_eq(hll_ops.coupons(out, values, n, p, seed, above), some);
+            ck_assert_msg(n == 0 || memcmp(out, expect, some * 4) == 0, "coupons %s n %zu", cpu_level_name(level), n);
+            output_check(out, (n + HLL_COUPONS_SLACK) * 4);
         }
         size_t m = (size_t)16 << random_below(&s, 9);
         uint8_t *src = round & 1 ? anywhere(fence, m, round / 2) : fence;
@@ -554,6 +556,17 @@ START_TEST(hll_twins)
         for (size_t i = 0; i < m; i++) {
             src[i] = (uint8_t)random_below(&s, below);
             united[i] = before[i] = (uint8_t)random_below(&s, 62);
+        }
+        uint64_t used_expect[128] = {0}, used[128];
+        size_t used_n = 0;
+        for (size_t i = 0; i < m; i++) {
+            src[i] = random_below(&s, 3) ? src[i] : 0;
+            used_n += src[i] != 0;
+            used_expect[i / 64] |= (uint64_t)(src[i] != 0) << i % 64;
+        }
+        for (enum cpu_level level = CPU_SCALAR; level <= cpu_most() && cpu_force(level) == level; level++) {
+            ck_assert_uint_eq(hll_ops.used(used, src, m), used_n);
+            ck_assert_msg(memcmp(used, used_expect, (m + 63) / 64 * 8) == 0, "used %s m %zu", cpu_level_name(level), m);
         }
         uint32_t many_expect[64], *many;
         hll_histogram_scalar(src, m, many_expect);
@@ -570,6 +583,32 @@ START_TEST(hll_twins)
             output_check(many, sizeof many_expect);
             ck_assert_msg(memcmp(many, many_expect, sizeof many_expect) == 0, "histogram %s m %zu",
                           cpu_level_name(level), m);
+        }
+    }
+}
+END_TEST
+
+/* Steps of every length, their varints put one after the other. */
+START_TEST(hll_steps_twins)
+{
+    uint64_t s = suite_seed("twin.hll_steps");
+    uint8_t *fence = fenced();
+    for (unsigned round = 0; round < 2 * ROUNDS; round++) {
+        uint32_t n = (uint32_t)size_of_round(round % ROUNDS, &s), before = random_below(&s, 100), coupon = before;
+        uint32_t *coupons = against(fence, n * 4, round & 1);
+        uint8_t expect[4 * N_MAX], *end = expect;
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t most = (UINT32_C(1) << 28) - 1 - coupon;
+            uint32_t step = (uint32_t)(random_u64(&s) >> (36 + random_below(&s, 28)));
+            step = step > most ? most : step;
+            coupons[i] = coupon += step;
+            end = bits_put_varint(end, step);
+        }
+        for (enum cpu_level level = CPU_SCALAR; level <= cpu_most() && cpu_force(level) == level; level++) {
+            uint8_t *out = output_open();
+            ck_assert_int_eq(hll_ops.steps(out, coupons, n, before) - out, end - expect);
+            ck_assert_msg(memcmp(out, expect, (size_t)(end - expect)) == 0, "steps %s n %u", cpu_level_name(level), n);
+            output_check(out, 4 * (size_t)n);
         }
     }
 }
@@ -761,6 +800,7 @@ int main(void)
     tcase_add_test(tc, add_bytes_twins);
     tcase_add_test(tc, count_small_twins);
     tcase_add_test(tc, hll_twins);
+    tcase_add_test(tc, hll_steps_twins);
     tcase_add_test(tc, hll_sparse_twins);
     tcase_add_test(tc, counters_item_twins);
     tcase_add_test(tc, counters_table_twins);
