@@ -140,6 +140,79 @@ START_TEST(a_reset_between_two_panes_is_counted)
 }
 END_TEST
 
+/* Of one pane each, of the merge of all in every order, and of the merge of two with the third, the increase is that of
+ * the whole: the first and the last sample decide, the values before each reset are added, and the window's edges are
+ * reached as far as a counter can have come from zero. */
+static void check_increase(const double *c, uint32_t n, uint32_t pane_n, uint32_t empty_pane, double want,
+                           double resets)
+{
+    int64_t times[64];
+    const struct sketch_args window = {.start_ms = 0, .end_ms = 180000};
+    struct panes p = {.k = 0}, whole = {.k = 0};
+    for (uint32_t i = 0; i < n; i++)
+        times[i] = 15000 * (int64_t)(i + 1) + (i / pane_n >= empty_pane ? 60000 : 0);
+    for (uint32_t at = 0; at < n; at += pane_n)
+        panes_add(&p, counter, times[at + pane_n - 1], times + at, c + at, pane_n);
+    panes_add(&whole, counter, 180000, times, c, n);
+    ck_assert_double_eq_tol(panes_read(&whole, counter, STATISTIC_INCREASE, &window), want, 5e-7);
+    static const uint32_t orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    const struct panes in_time = p;
+    for (uint32_t o = 0; o < 6; o++) {
+        uint8_t merged[PANES_STATE_BYTES];
+        for (uint32_t i = 0; i < p.k; i++)
+            p.ref[i] = in_time.ref[p.k == 3 ? orders[o][i] : i];
+        ck_assert_double_eq_tol(panes_read(&p, counter, STATISTIC_INCREASE, &window), want, 5e-7);
+        ck_assert_double_eq(panes_read(&p, counter, STATISTIC_RESETS, &window), resets);
+        panes_merge(&p, counter, merged, 180000, 0, p.k);
+        ck_assert_mem_eq(merged, whole.bytes[0], counter->fixed_size);
+    }
+    for (uint32_t at = 1; at < p.k; at++) { /* neighbours first, then with the rest */
+        uint8_t left[PANES_STATE_BYTES], right[PANES_STATE_BYTES], joined[PANES_STATE_BYTES];
+        p = in_time;
+        panes_merge(&p, counter, left, p.ref[at - 1].end_ms, 0, at);
+        panes_merge(&p, counter, right, 180000, at, p.k);
+        struct panes two = {
+            .k = 2, .ref = {{right, counter->fixed_size, 180000}, {left, counter->fixed_size, p.ref[at - 1].end_ms}}};
+        panes_merge(&two, counter, joined, 180000, 0, 2);
+        ck_assert_mem_eq(joined, whole.bytes[0], counter->fixed_size);
+    }
+}
+
+START_TEST(any_order_of_panes_with_resets)
+{
+    /* A reset inside the middle pane: 53 - 10 + 60 = 103 over 165 s, 15 s before the first sample and none behind. */
+    check_increase((double[]){10, 20, 30, 40, 50, 60, 3, 13, 23, 33, 43, 53}, 12, 4, 9, 103 * 180 / 165.0, 1);
+    /* Resets in every pane and on both edges: 8 - 5, and the values before each. */
+    check_increase((double[]){5, 2, 7, 9, 6, 4, 4, 11, 3, 8, 1, 8}, 12, 4, 9,
+                   (8 - 5 + 5 + 9 + 6 + 11 + 8) * 180 / 165.0, 5);
+    /* Nothing in the middle pane; a reset hides in the gap. */
+    check_increase((double[]){10, 20, 30, 40, 50, 60, 70, 80}, 8, 4, 1, 70 * 180 / 165.0, 0);
+    check_increase((double[]){20, 30, 40, 50, 4, 14, 24, 34}, 8, 4, 1, (34 - 20 + 50) * 180 / 165.0, 1);
+    /* A sample a pane. */
+    check_increase((double[]){10, 20, 30, 40, 50, 60, 3, 13, 23, 33, 43, 53}, 12, 1, 99, 103 * 180 / 165.0, 1);
+}
+END_TEST
+
+/* The merge of the first and the last of three panes spans the middle one: joined with it, it could only be wrong. */
+START_TEST(a_pane_inside_another_is_refused)
+{
+    struct panes p;
+    every_15_s(&p, (double[]){10, 20, 30, 40, 50, 60, 3, 13, 23, 33, 43, 53}, 12, 4);
+    struct panes outer = {.k = 2, .ref = {p.ref[0], p.ref[2]}};
+    uint8_t spanning[PANES_STATE_BYTES], merged[PANES_STATE_BYTES];
+    panes_merge(&outer, counter, spanning, 180000, 0, 2);
+    outer = (struct panes){.k = 2, .ref = {{spanning, counter->fixed_size, 180000}, p.ref[1]}};
+    const struct sketch_args window = {.start_ms = 0, .end_ms = 180000};
+    double v = 42;
+    size_t size;
+    ck_assert_int_lt(panes_estimate(&outer, counter, STATISTIC_INCREASE, &window, &v), 0);
+    ck_assert_double_eq(v, 42);
+    ck_assert_int_lt(
+        counter->merge_k(merged, PANES_STATE_BYTES, &size, &panes_no_params, 180000, outer.ref, 2, 0, outer.scratch),
+        0);
+}
+END_TEST
+
 START_TEST(increase_of_each_series_before_the_sum)
 {
     struct panes a;
@@ -408,6 +481,8 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, increase_corrects_resets_and_extrapolates);
     tcase_add_test(c, a_reset_between_two_panes_is_counted);
+    tcase_add_test(c, any_order_of_panes_with_resets);
+    tcase_add_test(c, a_pane_inside_another_is_refused);
     tcase_add_test(c, increase_of_each_series_before_the_sum);
     tcase_add_test(c, the_last_two_samples_may_lie_in_two_panes);
     tcase_add_test(c, one_sample_has_no_rate);

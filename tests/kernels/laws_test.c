@@ -333,6 +333,82 @@ START_TEST(weighted_items)
 }
 END_TEST
 
+static void *filled(size_t n, uint8_t with)
+{
+    return memset(malloc(n + 1), with, n + 1);
+}
+
+/* A build of `values`, a merge with `other` and every answer, in memory that was full of `with`. The bytes of both
+ * states and the answers, one after the other. */
+static size_t run_in(uint8_t with, const struct states *other, int64_t end_ms, const int64_t *times_ms,
+                     const double *values, uint32_t n, uint8_t **ret)
+{
+    const struct family_info *info = other->f;
+    const struct sketch_params *params = &other->params;
+    const uint32_t both_n = n + (uint32_t)states_count(other);
+    size_t cap = info->size_bound(params, n), built_n = 0, merged_n = 0;
+    size_t merged_cap = info->size_bound(params, info->merge == MERGE_MAY_OVERLAP ? UINT32_MAX : both_n);
+    uint8_t *built = filled(cap, with), *merged = filled(merged_cap, with);
+    void *scratch = filled(info->scratch_bound(params, n, 0), with);
+    ck_assert_int_eq(info->build(built, cap, &built_n, params, end_ms, times_ms, values, n, 11, scratch), SKETCH_OK);
+    free(scratch);
+    const struct state_ref refs[] = {other->ref[0], {built, (uint32_t)built_n, end_ms}};
+    scratch = filled(info->scratch_bound(params, both_n, 2), with);
+    ck_assert_int_eq(info->merge_k(merged, merged_cap, &merged_n, params, end_ms, refs, 2, 11, scratch), SKETCH_OK);
+    free(scratch);
+    size_t answers_n = info->readouts_n * 4 * sizeof(double), top_n = info->top ? 16 * sizeof(double) : 0;
+    uint8_t *all = calloc(1, built_n + merged_n + answers_n + top_n), *at = all;
+    memcpy(at, built, built_n);
+    memcpy(at += built_n, merged, merged_n);
+    at += merged_n;
+    scratch = filled(info->scratch_bound(params, both_n, 2), with);
+    for (uint32_t i = 0; i < info->readouts_n * 4; i++, at += sizeof(double)) {
+        struct sketch_args args = {
+            .end_ms = end_ms, .q = i % 4 / 3.0, .key = sketch_key(values[i % n]), .group = i % 2};
+        double v = 0;
+        if (info->estimate(refs, 2, params, info->readouts[i / 4].statistic, &args, scratch, &v) == SKETCH_OK)
+            memcpy(at, &v, sizeof v);
+        memset(scratch, with, info->scratch_bound(params, both_n, 2));
+    }
+    uint32_t found = 0;
+    uint64_t keys[8] = {0};
+    double estimates[8] = {0};
+    if (info->top)
+        ck_assert_int_eq(info->top(refs, 2, params, 8, keys, estimates, &found, scratch), SKETCH_OK);
+    memcpy(at, keys, top_n / 2);
+    memcpy(at + top_n / 2, estimates, top_n / 2);
+    free(scratch);
+    free(built);
+    free(merged);
+    *ret = all;
+    return built_n + merged_n + answers_n + top_n;
+}
+
+/* What lay before in the destination and in the scratch never shows: nothing is read before it is written, and a place
+ * that is used again is as good as a new one. */
+START_TEST(memory_before_does_not_matter)
+{
+    const struct family_info *info = family_get((enum family)_i);
+    uint64_t random = suite_seed(info->name);
+    static int64_t times_ms[N_MAX];
+    static double values[N_MAX];
+    for (uint32_t round = 0; every_params[_i].n > 0 && round < 90; round++) {
+        uint32_t n = 2 + random_below(&random, round % 4 ? 100 : N_MAX - 2), at = 1 + random_below(&random, n - 1);
+        every_stream(&random, round % EVERY_KINDS, n, times_ms, values);
+        struct states *other = states_new(info, every_params[_i].params[round % every_params[_i].n], 11);
+        states_build_at(other, times_ms[at - 1], times_ms, values, at, 11);
+        uint8_t *zeros, *ones;
+        size_t zeros_n = run_in(0, other, times_ms[n - 1], times_ms + at, values + at, n - at, &zeros);
+        size_t ones_n = run_in(0xff, other, times_ms[n - 1], times_ms + at, values + at, n - at, &ones);
+        ck_assert_uint_eq(zeros_n, ones_n);
+        ck_assert_mem_eq(zeros, ones, zeros_n);
+        free(zeros);
+        free(ones);
+        states_free(other);
+    }
+}
+END_TEST
+
 /* Vector code changes nothing that can be seen: the states of panes, their merge, every answer and the heaviest items,
  * bit for bit, at each level of this machine. */
 START_TEST(same_bits_at_every_level)
@@ -420,6 +496,7 @@ int main(void)
     tcase_add_loop_test(tc, any_cut_any_order_any_tree, 1, FAMILY_END);
     tcase_add_loop_test(tc, merges_keep_count, 1, FAMILY_END);
     tcase_add_loop_test(tc, weighted_items, 1, FAMILY_END);
+    tcase_add_loop_test(tc, memory_before_does_not_matter, 1, FAMILY_END);
     tcase_add_loop_test(tc, same_bits_at_every_level, 1, FAMILY_END);
     tcase_add_test(tc, norm_of_many_panes);
     suite_add_tcase(suite, tc);

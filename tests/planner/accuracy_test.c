@@ -116,6 +116,43 @@ START_TEST(distinct_values)
 }
 END_TEST
 
+/* Targets that no sketch has: 0, 1, negative ones, NaN and what is no finite number are errors that name the place;
+ * ones too small for any sketch are met exactly (a sketch built for 1e-17 answered 1 to every quantile). */
+START_TEST(extreme_targets)
+{
+    static const char *const kinds[] = {"rank", "relative", "error", "cardinality", "frequency"};
+    static const char *const refused[] = {"0",    "-0.0", "1",     "1.5",   "-0.1", "nan",
+                                          ".nan", "inf",  "-.inf", "1e400", "''"};
+    static const char *const tiny[] = {"1e-9", "1e-17", "5e-324", "1e-7"};
+    const char *kind = kinds[_i], *query = strcmp(kind, "cardinality") == 0 ? "distinct_over_time(x[1m])" : P;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct strbuf yaml = {0};
+        struct problems problems = {0};
+        struct workload *w = NULL;
+        struct err e = {0};
+        strbuf_printf(&yaml, "queries:\n  - {query: '%s', every: 10s, accuracy: {%s: %s}}\n", query, kind, refused[i]);
+        ck_assert_msg(workload_read(str_of(strbuf_z(&yaml)), "w.yaml", &w, &problems, &e) != 0, "%s", strbuf_z(&yaml));
+        ck_assert_ptr_null(w);
+        ck_assert_msg(strstr(strbuf_z(&problems.text), "w.yaml:2:") && strstr(strbuf_z(&problems.text), kind), "%s: %s",
+                      strbuf_z(&yaml), strbuf_z(&problems.text));
+        strbuf_done(&problems.text);
+        strbuf_done(&yaml);
+    }
+    for (size_t i = 0; i < sizeof tiny / sizeof *tiny; i++) {
+        char accuracy[80];
+        snprintf(accuracy, sizeof accuracy, "%s: %s", kind, tiny[i]);
+        struct plan *p = plan_without_raw(query, accuracy);
+        ck_assert_int_eq(p->queries[0].guarantee.kind, ACCURACY_EXACT);
+        ck_assert_double_eq(p->queries[0].guarantee.error, 0);
+        for (uint32_t v = 0; v < p->views_n; v++)
+            ck_assert_int_eq(p->views[v].family, FAMILY_VALUES);
+        if (_i < 2)
+            ck_assert(is_rejected(p, 0, _i == 0 ? "kll" : "ddsketch", ""));
+        plan_free(p);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("planner/accuracy");
@@ -124,6 +161,7 @@ int main(void)
     tcase_add_test(tc, exact_needs_no_rule);
     tcase_add_test(tc, one_site_two_places);
     tcase_add_test(tc, distinct_values);
+    tcase_add_loop_test(tc, extreme_targets, 0, 5);
     suite_add_tcase(s, tc);
     return suite_run(s);
 }
