@@ -133,15 +133,40 @@ static inline uint8_t *bits_put_varint(uint8_t *p, uint64_t v)
     *p++ = (uint8_t)v;
     return p;
 }
-/* The byte after the LEB128 at p, or NULL when it runs past end or over 64 bits. */
+/* The 7-bit groups of up to eight bytes. */
+static inline uint64_t bits_sevens(uint64_t v)
+{
+    v &= UINT64_C(0x7f7f7f7f7f7f7f7f);
+    v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x7f007f007f007f00)) >> 1;
+    v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x3fff00003fff0000)) >> 2;
+    return (v & UINT64_C(0x0fffffff)) | (v & UINT64_C(0x0fffffff00000000)) >> 4;
+}
+/* The byte after the LEB128 at p, or NULL when it runs past end or over 64 bits. How many bytes there are is
+ * unforeseeable, so eight are looked at together. */
 static inline const uint8_t *bits_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 {
-    uint64_t v = 0;
-    for (unsigned shift = 0; shift < 64 && p < end; shift += 7) {
+    if (p < end && *p < 128) {
+        *ret = *p;
+        return p + 1;
+    }
+    uint64_t v = 0, last; /* last: the highest bit of bytes that end a varint */
+    unsigned have = 0;
+    if (end - p >= 8) {
+        v = bits_load_u64(p);
+        last = ~v & UINT64_C(0x8080808080808080);
+        if (last) {
+            *ret = bits_sevens(v & (last ^ (last - 1)));
+            return p + __builtin_ctzll(last) / 8 + 1;
+        }
+        v = bits_sevens(v);
+        have = 56;
+        p += 8;
+    }
+    for (; have < 64 && p < end; have += 7) {
         uint8_t b = *p++;
-        if (shift == 63 && b > 1)
+        if (have == 63 && b > 1)
             return NULL;
-        v |= (uint64_t)(b & 127) << shift;
+        v |= (uint64_t)(b & 127) << have;
         if (b < 128) {
             *ret = v;
             return p;

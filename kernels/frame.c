@@ -66,7 +66,7 @@ uint8_t *frame_pack(uint8_t *dst, const uint64_t *v, unsigned n, unsigned w)
     return dst + (have > 0);
 }
 
-void frame_unpack_scalar(uint64_t *out, const uint8_t *src, unsigned n, unsigned w)
+void frame_unpack_scalar(uint64_t *out, const uint8_t *src, size_t size, unsigned n, unsigned w)
 {
     if (w == 0) {
         memset(out, 0, (size_t)n * 8);
@@ -77,14 +77,17 @@ void frame_unpack_scalar(uint64_t *out, const uint8_t *src, unsigned n, unsigned
         return;
     }
     const uint64_t mask = (UINT64_C(1) << w) - 1;
-    size_t left = frame_lane_bytes(n, w);
     unsigned i = 0;
-    for (; i + 8 <= n && left >= (size_t)w + 8; i += 8, src += w, left -= w) /* whole groups whose loads end inside */
-        for (unsigned j = 0; j < 8; j++)
+    for (; i < n && size >= (size_t)w + 8; i += 8, src += w, size -= w) { /* groups whose loads end inside */
+        unsigned many = n - i < 8 ? n - i : 8;
+        for (unsigned j = 0; j < many; j++)
             out[i + j] = bits_load_u64(src + (j * w >> 3)) >> (j * w & 7) & mask;
+    }
+    if (i >= n)
+        return;
     uint8_t tail[FRAME_WIDTH_PACKED + 7 + 8]; /* less than w + 8 bytes are left */
-    memcpy(tail, src, left);
-    memset(tail + left, 0, 8);
+    memcpy(tail, src, size);
+    memset(tail + size, 0, 8);
     for (unsigned j = 0; i < n; i++, j++)
         out[i] = bits_load_u64(tail + (j * w >> 3)) >> (j * w & 7) & mask;
 }

@@ -33,31 +33,33 @@ static inline __m256i unpack_half(const uint8_t *p, const struct half *h, __m256
     return _mm256_and_si256(_mm256_srlv_epi64(v, h->shift), mask);
 }
 
-/* Groups of eight values are w bytes; the last ones, whose 16-byte loads would leave the lane, go by a padded copy. */
-static void unpack(uint64_t *out, const uint8_t *src, unsigned n, unsigned w)
+/* Groups of eight values are w bytes; the last ones, whose 16-byte loads would leave what may be read, go by a padded
+ * copy. */
+static void unpack(uint64_t *out, const uint8_t *src, size_t size, unsigned n, unsigned w)
 {
     if (w == 0 || w == 64) {
-        frame_unpack_scalar(out, src, n, w);
+        frame_unpack_scalar(out, src, size, n, w);
         return;
     }
     const __m256i mask = _mm256_set1_epi64x((int64_t)((UINT64_C(1) << w) - 1));
     const struct half h0 = plan_half(0, w), h1 = plan_half(4, w);
     const unsigned reach = h1.high_at + 16; /* bytes from a group's first that its loads touch */
-    size_t left = frame_lane_bytes(n, w);
-    unsigned i = 0;
-    for (; i + 8 <= n && left >= reach; i += 8, src += w, left -= w) {
+    uint8_t rest[256];
+    for (unsigned i = 0; i < n; i += 8, src += w, size -= w) {
+        if (size < reach) { /* at most eight groups of few bits, or two of many */
+            memset(rest, 0, sizeof rest);
+            src = memcpy(rest, src, size);
+            size = sizeof rest;
+        }
         _mm256_storeu_si256((__m256i *)(void *)(out + i), unpack_half(src, &h0, mask));
         _mm256_storeu_si256((__m256i *)(void *)(out + i + 4), unpack_half(src, &h1, mask));
     }
-    if (i < n)
-        frame_unpack_scalar(out + i, src, n - i, w);
 }
 
 static void add_up(uint64_t *y, unsigned n, uint64_t start, uint64_t base)
 {
     __m256i carry = _mm256_set1_epi64x((int64_t)start), b = _mm256_set1_epi64x((int64_t)base);
-    unsigned i = 0;
-    for (; i + LANES <= n; i += LANES) {
+    for (unsigned i = 0; i < n; i += LANES) {
         __m256i v = _mm256_add_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(y + i)), b);
         v = _mm256_add_epi64(v, _mm256_slli_si256(v, 8));
         __m256i low_half = _mm256_permute4x64_epi64(v, 0x55); /* the sum of the first two */
@@ -66,56 +68,17 @@ static void add_up(uint64_t *y, unsigned n, uint64_t start, uint64_t base)
         _mm256_storeu_si256((__m256i *)(void *)(y + i), _mm256_add_epi64(v, carry));
         carry = _mm256_add_epi64(carry, total);
     }
-    uint64_t last = (uint64_t)_mm_cvtsi128_si64(_mm256_castsi256_si128(carry));
-    for (; i < n; i++)
-        y[i] = last += base + y[i];
-}
-
-static void line(uint64_t *u, unsigned n, uint64_t base, uint64_t step)
-{
-    frame_loop_line(u, n, base, step);
-}
-
-static bool to_doubles(double *out, const uint64_t *y, unsigned n, unsigned e, unsigned shift)
-{
-    return frame_loop_to_doubles(out, y, n, e, shift);
-}
-
-static void correct(double *v, const uint64_t *correction, unsigned n, int base)
-{
-    frame_loop_correct(v, correction, n, base);
-}
-
-static unsigned decimal(uint64_t *y, const double *v, unsigned n, unsigned e, unsigned misfits_max)
-{
-    return frame_loop_decimal(y, v, n, e, misfits_max);
-}
-
-static unsigned near_decimal(uint64_t *y, int64_t *correction, const double *v, unsigned n, unsigned e,
-                             unsigned misfits_max)
-{
-    return frame_loop_near_decimal(y, correction, v, n, e, misfits_max);
-}
-
-static void rows(uint64_t (*rows)[FRAME_MAX_N], const uint64_t *y, unsigned n, uint64_t slope)
-{
-    frame_loop_rows(rows, y, n, slope);
-}
-
-static unsigned widths(const uint64_t *r, unsigned n, uint64_t middle)
-{
-    return frame_loop_widths(r, n, middle);
 }
 
 void frame_ops_avx2(struct frame_ops *ops)
 {
     *ops = (struct frame_ops){.unpack = unpack,
                               .add_up = add_up,
-                              .line = line,
-                              .to_doubles = to_doubles,
-                              .correct = correct,
-                              .decimal = decimal,
-                              .near_decimal = near_decimal,
-                              .rows = rows,
-                              .widths = widths};
+                              .line = frame_loop_line,
+                              .to_doubles = frame_loop_to_doubles,
+                              .correct = frame_loop_correct,
+                              .decimal = frame_loop_decimal,
+                              .near_decimal = frame_loop_near_decimal,
+                              .rows = frame_loop_rows,
+                              .widths = frame_loop_widths};
 }

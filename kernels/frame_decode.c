@@ -102,36 +102,40 @@ static const uint8_t *read_head(const uint8_t *p, const uint8_t *end, unsigned n
     return (size_t)(end - p) < rest_bytes(head, n) ? NULL : p;
 }
 
-/* k rising positions below `of`. */
-static bool read_positions(uint16_t *position, const uint8_t *p, unsigned k, unsigned of)
+/* The first of k rising positions below `of` that lie below `below`; how many, or UINT32_MAX if they do not rise. */
+static unsigned read_positions(uint16_t *position, const uint8_t *p, unsigned k, unsigned of, unsigned below)
 {
-    bool wide = of > 256;
+    bool wide = of > 256, rising = true;
     int last = -1;
-    bool rising = true;
-    for (unsigned i = 0; i < k; i++) {
-        position[i] = wide ? bits_load_u16(p + 2 * i) : p[i];
+    unsigned i = 0;
+    for (; i < k; i++) {
+        position[i] = wide ? bits_load_u16(p + 2 * (size_t)i) : p[i];
         rising &= position[i] > last;
         last = position[i];
+        if (position[i] >= below)
+            break;
     }
-    return rising && last < (int)of;
+    return rising && last < (int)of ? i : UINT32_MAX;
 }
 
 /* Puts back the high parts of the residuals below want_n. Returns the byte after the patches, or NULL. */
-static const uint8_t *read_patches(const uint8_t *p, uint64_t *u, const struct frame_plan *plan, unsigned want_n)
+static const uint8_t *read_patches(const uint8_t *p, const uint8_t *end, uint64_t *u, const struct frame_plan *plan,
+                                   unsigned want_n)
 {
     uint16_t position[FRAME_SPARSE_MAX];
-    uint64_t high[FRAME_SPARSE_MAX];
-    const unsigned k = plan->patches_n, drop = 64 - plan->patch_w;
-    if (!read_positions(position, p, k, plan->n))
+    uint64_t high[FRAME_SPARSE_MAX + FRAME_SLACK];
+    const unsigned drop = 64 - plan->patch_w;
+    const unsigned k = read_positions(position, p, plan->patches_n, plan->n, want_n);
+    if (k == UINT32_MAX)
         return NULL;
-    p += k * frame_position_bytes(plan->n);
-    frame_unpack(high, p, k, plan->patch_w);
-    for (unsigned i = 0; i < k && position[i] < want_n; i++) {
+    p += plan->patches_n * frame_position_bytes(plan->n);
+    frame_unpack(high, p, (size_t)(end - p), k, plan->patch_w);
+    for (unsigned i = 0; i < k; i++) {
         if (plan->patch_signed)
             high[i] = (uint64_t)((int64_t)(high[i] << drop) >> drop);
         u[position[i]] |= high[i] << plan->w;
     }
-    return p + frame_lane_bytes(k, plan->patch_w);
+    return p + frame_lane_bytes(plan->patches_n, plan->patch_w);
 }
 
 void frame_add_up_scalar(uint64_t *y, unsigned n, uint64_t start, uint64_t base)
@@ -161,13 +165,14 @@ static void undo_prediction(uint64_t *y, uint64_t *u, unsigned n, const struct f
 }
 
 /* The first want_n integers of y (more when the predictor stores more). Returns the byte after lane and patches. */
-static const uint8_t *read_integers(const uint8_t *p, const struct frame_plan *plan, unsigned want_n, uint64_t *y)
+static const uint8_t *read_integers(const uint8_t *p, const uint8_t *end, const struct frame_plan *plan,
+                                    unsigned want_n, uint64_t *y)
 {
     const unsigned lead = frame_lead_n(plan->predictor);
     const unsigned lane_n = want_n < lead ? 0 : want_n - lead < plan->n ? want_n - lead : plan->n;
-    frame_unpack(y + lead, p, lane_n, plan->w);
+    frame_unpack(y + lead, p, (size_t)(end - p), lane_n, plan->w);
     p += frame_lane_bytes(plan->n, plan->w);
-    if (plan->patches_n && !(p = read_patches(p, y + lead, plan, lane_n)))
+    if (plan->patches_n && !(p = read_patches(p, end, y + lead, plan, lane_n)))
         return NULL;
     undo_prediction(y, y + lead, lane_n, plan);
     return p;
@@ -177,7 +182,7 @@ size_t frame_decode_i64(const uint8_t *src, size_t size, uint32_t n, int64_t *ou
 {
     struct frame_head head;
     const uint8_t *p = read_head(src, src + size, n, true, &head);
-    p = p ? read_integers(p, &head.plan, n, (uint64_t *)out) : NULL;
+    p = p ? read_integers(p, src + size, &head.plan, n, (uint64_t *)out) : NULL;
     return p ? (size_t)(p - src) : 0;
 }
 
@@ -194,20 +199,21 @@ static size_t decode_head(const uint8_t *src, size_t size, uint32_t n, uint32_t 
     struct frame_head head;
     const struct frame_map *map = &head.map;
     const uint8_t *p = want_n <= n ? read_head(src, src + size, n, false, &head) : NULL;
-    if (!p || !(p = read_integers(p, &head.plan, want_n, y)) ||
+    if (!p || !(p = read_integers(p, src + size, &head.plan, want_n, y)) ||
         !frame_ops.to_doubles(out, y, want_n, scaled ? 0 : map->e, map->shift))
         return 0;
     if (map->correction_w) {
-        frame_unpack(y, p, want_n, map->correction_w);
+        frame_unpack(y, p, (size_t)(src + size - p), want_n, map->correction_w);
         p += frame_lane_bytes(n, map->correction_w);
         frame_ops.correct(out, y, want_n, map->correction_base);
     }
     if (map->exceptions_n) {
         uint16_t position[FRAME_SPARSE_MAX];
-        if (!read_positions(position, p, map->exceptions_n, n))
+        unsigned k = read_positions(position, p, map->exceptions_n, n, want_n);
+        if (k == UINT32_MAX)
             return 0;
         const uint8_t *verbatim = p + map->exceptions_n * frame_position_bytes(n);
-        for (unsigned i = 0; i < map->exceptions_n && position[i] < want_n; i++)
+        for (unsigned i = 0; i < k; i++)
             memcpy(&out[position[i]], verbatim + 8 * (size_t)i, 8);
         p += exception_bytes(map, n);
     }

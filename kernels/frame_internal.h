@@ -78,11 +78,11 @@ static inline unsigned frame_position_bytes(unsigned n)
 }
 
 /* frame.c: lanes of n values of w bits (0..57 or 64), little-endian. pack may write 8 bytes past what it returns; bits
- * above w are dropped. unpack reads exactly frame_lane_bytes(n, w) bytes. */
+ * above w are dropped. unpack reads no more than `size` bytes and may write FRAME_SLACK values past n. */
 uint8_t *frame_pack(uint8_t *dst, const uint64_t *v, unsigned n, unsigned w);
-static inline void frame_unpack(uint64_t *out, const uint8_t *src, unsigned n, unsigned w)
+static inline void frame_unpack(uint64_t *out, const uint8_t *src, size_t size, unsigned n, unsigned w)
 {
-    frame_ops.unpack(out, src, n, w);
+    frame_ops.unpack(out, src, size, n, w);
 }
 
 /* frame_map.c: see there. */

@@ -37,9 +37,10 @@ void order_ops_avx512(struct order_ops *ops);
 
 /* The frame (kernels/frame.h): integers modulo 2^64, lanes and maps as the head of frame.c defines them. */
 struct frame_ops {
-    /* A lane of n values of w bits (0..57 or 64); reads exactly its bytes. */
-    void (*unpack)(uint64_t *out, const uint8_t *src, unsigned n, unsigned w);
-    /* y[i] = y[i - 1] + base + y[i], y[-1] being start. */
+    /* The first n values of a lane of w bits (0..57 or 64); size >= frame_lane_bytes(n, w) bytes may be read. */
+    void (*unpack)(uint64_t *out, const uint8_t *src, size_t size, unsigned n, unsigned w);
+    /* y[i] = y[i - 1] + base + y[i], y[-1] being start. Of both, what lies in the FRAME_SLACK places behind n may be
+     * anything before and after. */
     void (*add_up)(uint64_t *y, unsigned n, uint64_t start, uint64_t base);
     /* u[i] += base + i step. */
     void (*line)(uint64_t *u, unsigned n, uint64_t base, uint64_t step);
@@ -60,7 +61,7 @@ struct frame_ops {
     unsigned (*widths)(const uint64_t *r, unsigned n, uint64_t middle);
 };
 extern struct frame_ops frame_ops;
-void frame_unpack_scalar(uint64_t *out, const uint8_t *src, unsigned n, unsigned w);
+void frame_unpack_scalar(uint64_t *out, const uint8_t *src, size_t size, unsigned n, unsigned w);
 void frame_add_up_scalar(uint64_t *y, unsigned n, uint64_t start, uint64_t base);
 void frame_line_scalar(uint64_t *u, unsigned n, uint64_t base, uint64_t step);
 bool frame_to_doubles_scalar(double *out, const uint64_t *y, unsigned n, unsigned e, unsigned shift);
