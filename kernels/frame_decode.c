@@ -144,6 +144,30 @@ void frame_add_up_scalar(uint64_t *y, unsigned n, uint64_t start, uint64_t base)
         y[i] = start += base + y[i];
 }
 
+/* Few values: vectors would wait for the stores before them. */
+enum { FEW = 8 };
+
+static void unpack(uint64_t *out, const uint8_t *src, size_t size, unsigned n, unsigned w)
+{
+    if (n <= FEW)
+        frame_unpack_scalar(out, src, size, n, w);
+    else
+        frame_unpack(out, src, size, n, w);
+}
+
+static void add_up(uint64_t *y, unsigned n, uint64_t start, uint64_t base)
+{
+    if (n <= FEW)
+        frame_add_up_scalar(y, n, start, base);
+    else
+        frame_ops.add_up(y, n, start, base);
+}
+
+static bool to_doubles(double *out, const uint64_t *y, unsigned n, unsigned e, unsigned shift)
+{
+    return n <= FEW ? frame_to_doubles_scalar(out, y, n, e, shift) : frame_ops.to_doubles(out, y, n, e, shift);
+}
+
 /* Residuals to integers, in place; u is where y's residuals begin. */
 static void undo_prediction(uint64_t *y, uint64_t *u, unsigned n, const struct frame_plan *plan)
 {
@@ -151,13 +175,13 @@ static void undo_prediction(uint64_t *y, uint64_t *u, unsigned n, const struct f
     switch (plan->predictor) {
     case FRAME_DELTA:
         y[0] = first;
-        frame_ops.add_up(u, n, first, base);
+        add_up(u, n, first, base);
         break;
     case FRAME_SECOND:
-        frame_ops.add_up(u, n, step, base);
+        add_up(u, n, step, base);
         y[0] = first;
         y[1] = first + step;
-        frame_ops.add_up(u, n, y[1], 0);
+        add_up(u, n, y[1], 0);
         break;
     default:
         frame_ops.line(u, n, base, step);
@@ -170,7 +194,7 @@ static const uint8_t *read_integers(const uint8_t *p, const uint8_t *end, const 
 {
     const unsigned lead = frame_lead_n(plan->predictor);
     const unsigned lane_n = want_n < lead ? 0 : want_n - lead < plan->n ? want_n - lead : plan->n;
-    frame_unpack(y + lead, p, (size_t)(end - p), lane_n, plan->w);
+    unpack(y + lead, p, (size_t)(end - p), lane_n, plan->w);
     p += frame_lane_bytes(plan->n, plan->w);
     if (plan->patches_n && !(p = read_patches(p, end, y + lead, plan, lane_n)))
         return NULL;
@@ -200,10 +224,10 @@ static size_t decode_head(const uint8_t *src, size_t size, uint32_t n, uint32_t 
     const struct frame_map *map = &head.map;
     const uint8_t *p = want_n <= n ? read_head(src, src + size, n, false, &head) : NULL;
     if (!p || !(p = read_integers(p, src + size, &head.plan, want_n, y)) ||
-        !frame_ops.to_doubles(out, y, want_n, scaled ? 0 : map->e, map->shift))
+        !to_doubles(out, y, want_n, scaled ? 0 : map->e, map->shift))
         return 0;
     if (map->correction_w) {
-        frame_unpack(y, p, (size_t)(src + size - p), want_n, map->correction_w);
+        unpack(y, p, (size_t)(src + size - p), want_n, map->correction_w);
         p += frame_lane_bytes(n, map->correction_w);
         frame_ops.correct(out, y, want_n, map->correction_base);
     }
