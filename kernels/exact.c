@@ -172,6 +172,8 @@ static int count_merge(uint8_t *dst, size_t cap, size_t *ret_size, const struct 
     int rc = count_over(src, k, &n);
     if (rc != SKETCH_OK)
         return rc;
+    if (n > FIXED_COUNT_MAX)
+        return SKETCH_BAD_DATA;
     bits_store_u64(dst, n);
     *ret_size = COUNT_BYTES;
     return SKETCH_OK;

@@ -106,6 +106,8 @@ static int moments_merge(uint8_t *dst, size_t cap, size_t *ret_size, const struc
     int rc = moments_join_all(src, k, scratch, &m);
     if (rc != SKETCH_OK)
         return rc;
+    if (m.n > FIXED_COUNT_MAX)
+        return SKETCH_BAD_DATA;
     moments_store(dst, &m);
     *ret_size = MOMENTS_BYTES;
     return SKETCH_OK;

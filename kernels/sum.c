@@ -112,6 +112,8 @@ static int sum_merge(uint8_t *dst, size_t cap, size_t *ret_size, const struct sk
     int rc = sum_join_all(src, k, scratch, &s);
     if (rc != SKETCH_OK)
         return rc;
+    if (s.n > FIXED_COUNT_MAX)
+        return SKETCH_BAD_DATA;
     sum_store(dst, &s);
     *ret_size = SUM_BYTES;
     return SKETCH_OK;

@@ -32,31 +32,43 @@ static struct sketch_params choose_params(struct choices *c, enum family family)
         static const uint32_t depths[] = {1, 3, 4, 5}, widths[] = {8, 16, 24, 100};
         bool has_heap = family == FAMILY_CMS_HEAP || family == FAMILY_COUNTSKETCH_HEAP || family == FAMILY_UNIVMON;
         bool has_grid = family == FAMILY_HYDRA_CMS || family == FAMILY_HYDRA_COUNTSKETCH;
-        return (struct sketch_params){.rows = has_grid ? 1 + choose_below(c, 3) : 0,
-                                      .columns = has_grid ? 1 + choose_below(c, 5) : 0,
-                                      .depth = depths[which],
-                                      .width = widths[choose_below(c, 4)],
-                                      .heap = has_heap ? 1 + choose_below(c, 2) : 0};
+        struct sketch_params params = {.depth = depths[which]};
+        params.width = widths[choose_below(c, 4)];
+        params.rows = has_grid ? 1 + choose_below(c, 3) : 0;
+        params.columns = has_grid ? 1 + choose_below(c, 5) : 0;
+        params.heap = has_heap ? 1 + choose_below(c, 2) : 0;
+        return params;
     }
     return (struct sketch_params){0};
 }
 
-/* A state of chosen samples in (end - PANE_MS, end], in a block of its size. */
-static uint8_t *state_build(struct choices *c, const struct input *in, int64_t end_ms, size_t *ret_size)
+/* A state of chosen samples in (end - PANE_MS, end], or of chosen items and weights, in a block of its size. NULL when
+ * the family does not take the weights. */
+static uint8_t *state_build(struct choices *c, const struct input *in, bool of_items, int64_t end_ms, size_t *ret_size)
 {
     double values[VALUES_MAX];
     int64_t times_ms[VALUES_MAX];
+    uint64_t groups[VALUES_MAX], keys[VALUES_MAX];
     uint32_t n = 1 + choose_below(c, VALUES_MAX);
     for (uint32_t i = 0; i < n; i++) {
         values[i] = choose_value(c);
         times_ms[i] = end_ms - PANE_MS + 1 + i;
+        keys[i] = of_items ? choose_below(c, 300) : 0;
+        groups[i] = keys[i] % 3;
     }
     size_t cap = in->f->size_bound(&in->params, n);
     uint8_t *dst = malloc(cap);
     void *scratch = malloc(in->f->scratch_bound(&in->params, n, 0) + 1);
     MUST(dst && scratch);
-    MUST(in->f->build(dst, cap, ret_size, &in->params, end_ms, times_ms, values, n, 7, scratch) == SKETCH_OK);
+    const struct sketch_items items = {groups, keys, values, n};
+    int code = of_items ? in->f->build_items(dst, cap, ret_size, &in->params, &items, 7, scratch)
+                        : in->f->build(dst, cap, ret_size, &in->params, end_ms, times_ms, values, n, 7, scratch);
     free(scratch);
+    if (of_items && code == SKETCH_BAD_DATA) {
+        free(dst);
+        return NULL;
+    }
+    MUST(code == SKETCH_OK);
     const char *reason = "";
     MUST(in->f->validate(dst, *ret_size, &in->params, &reason) == SKETCH_OK);
     uint8_t *exact = malloc(*ret_size);
@@ -93,7 +105,11 @@ static void input_make(struct choices *c, struct input *in)
         size_t size;
         int64_t end_ms = PANE_MS * (int64_t)i;
         const char *reason = NULL;
-        uint8_t *bytes = choose_u8(c) & 1 ? state_take(c, &size) : state_build(c, in, end_ms, &size);
+        uint8_t how = choose_u8(c);
+        bool of_items = (how & 3) == 2 && in->f->build_items;
+        uint8_t *bytes = how & 1 ? state_take(c, &size) : state_build(c, in, of_items, end_ms, &size);
+        if (!bytes)
+            continue;
         choose_damage(c, bytes, size);
         if (in->f->validate(bytes, size, &in->params, &reason) != SKETCH_OK) {
             MUST(reason && reason[0]);
@@ -122,7 +138,7 @@ static void input_read(const struct input *in)
     for (uint32_t r = 0; r < in->f->readouts_n; r++) {
         for (size_t q = 0; q < sizeof quantiles / sizeof *quantiles; q++) {
             struct sketch_args args = {
-                .start_ms = -PANE_MS, .end_ms = STATES_MAX * PANE_MS, .q = quantiles[q], .key = q};
+                .start_ms = -PANE_MS, .end_ms = STATES_MAX * PANE_MS, .q = quantiles[q], .key = q, .group = q % 3};
             double v;
             int code = in->f->estimate(in->refs, in->n, &in->params, in->f->readouts[r].statistic, &args, scratch, &v);
             MUST(code == SKETCH_OK || code == SKETCH_NONE || code == SKETCH_MISMATCH || code == SKETCH_BAD_DATA);
@@ -159,12 +175,29 @@ static int input_merge(const struct input *in, uint32_t shift, uint8_t **ret, si
     return code;
 }
 
+/* Each state for itself, and with itself. */
+static void input_each(const struct input *in)
+{
+    for (uint32_t i = 0; i < in->n; i++) {
+        struct input twice = {.f = in->f, .params = in->params, .refs = {in->refs[i], in->refs[i]}, .n = 1};
+        twice.samples = in->f->count(in->refs[i].bytes, in->refs[i].size);
+        input_read(&twice);
+        for (; twice.n <= 2; twice.n++, twice.samples *= 2) {
+            uint8_t *merged;
+            size_t size = 0;
+            input_merge(&twice, 0, &merged, &size);
+            free(merged);
+        }
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct choices c = {data, size};
     struct input in;
     input_make(&c, &in);
     input_read(&in);
+    input_each(&in);
     uint8_t *a, *b;
     size_t a_n = 0, b_n = 0;
     if (in.n) {
