@@ -312,7 +312,7 @@ static bool open_panes(const struct reading *r, double share, const double *low,
 
 size_t qpane_estimate_scratch(uint64_t n, uint32_t k)
 {
-    return carve_size(k * sizeof(struct select_run)) + carve_size(k * sizeof(uint64_t)) +
+    return 2 * carve_size(k * sizeof(struct select_run)) + carve_size(k * sizeof(uint64_t)) +
            carve_size((n + k * qpane_room(0)) * sizeof(double));
 }
 
@@ -323,7 +323,7 @@ int qpane_estimate(const struct state_ref *src, uint32_t k, enum statistic stati
     if (!answers(statistic))
         return SKETCH_BAD_DATA;
     uint8_t *rest = scratch;
-    struct select_run *runs = carve(&rest, k * sizeof *runs);
+    struct select_run *runs = carve(&rest, k * sizeof *runs), *opened = carve(&rest, k * sizeof *opened);
     uint64_t *counts = carve(&rest, k * sizeof *counts);
     for (uint32_t i = 0; i < k; i++)
         total += counts[i] = qpane_count(src[i].bytes, src[i].size);
@@ -336,12 +336,13 @@ int qpane_estimate(const struct state_ref *src, uint32_t k, enum statistic stati
     unsigned scale = common_scale(src, k, counts);
     struct reading r = {src, counts, (double *)(void *)rest, k, scale <= DECIMAL_E_MAX};
     double low, high;
-    if (!open_panes(&r, (double)(low_place + 1) / (double)total, NULL, runs))
+    if (!open_panes(&r, (double)(low_place + 1) / (double)total, NULL, opened))
         return SKETCH_CORRUPT;
+    memcpy(runs, opened, k * sizeof *runs); /* selection may reorder them */
     if (!select_top(runs, k, low_place, &low, &high)) {
-        if (!open_panes(&r, 0, &low, runs))
+        if (!open_panes(&r, 0, &low, opened))
             return SKETCH_CORRUPT;
-        select_top(runs, k, low_place, &low, &high);
+        select_top(opened, k, low_place, &low, &high);
     }
     if (r.scaled) {
         low /= decimal_pow10[scale];

@@ -39,7 +39,7 @@ void select_pair(struct select_run *runs, uint32_t runs_n, uint64_t total, uint6
 /*
  * The same for runs whose ends are unread, of weight 1: the pair at low_place = total - 1 - rank from the top, total
  * counting unread samples too. True if no unread sample can change it; else *ret_low is at most what it will be, and
- * the runs that lack samples are those to read on.
+ * the runs that lack samples are those to read on. May reorder the runs.
  */
 bool select_top(struct select_run *runs, uint32_t runs_n, uint64_t low_place, double *ret_low, double *ret_high);
 /* May an unread sample of the run lie above `low`? */

@@ -119,6 +119,29 @@ START_TEST(any_split)
 }
 END_TEST
 
+/* Many small panes that lie apart, so that the first ones read lack samples the answer needs, at every q: series that
+ * fall, rise, and close in from both ends. */
+START_TEST(panes_apart)
+{
+    enum { K = 400, N = 20, ALL = K * N };
+    static double v[ALL], sorted[ALL];
+    for (uint32_t kind = 0; kind < 3; kind++) {
+        struct states *s = states_new(&values_family, none, 1);
+        for (uint32_t i = 0; i < ALL; i++)
+            sorted[i] = v[i] = kind == 0 ? ALL - i : kind == 1 ? i : i % 2 ? 2 * ALL - i : i;
+        qsort(sorted, ALL, sizeof *sorted, states_rising);
+        for (uint32_t i = 0; i < K; i++)
+            states_build(s, v + (size_t)i * N, N);
+        for (uint32_t i = 0; i <= 1000; i++) {
+            double q = i / 1000.0, got = states_read(s, STATISTIC_QUANTILE, q),
+                   expect = states_prometheus(sorted, ALL, q);
+            ck_assert_msg(same(got, expect), "kind %u q %g: %.17g instead of %.17g", kind, q, got, expect);
+        }
+        states_free(s);
+    }
+}
+END_TEST
+
 /* Bytes of panes of three-decimal latencies (KERNELS.md), and never above 1 + 8n. */
 START_TEST(sizes)
 {
@@ -228,6 +251,7 @@ int main(void)
     tcase_add_test(tc, known_ranks);
     tcase_add_test(tc, not_finite);
     tcase_add_test(tc, any_split);
+    tcase_add_test(tc, panes_apart);
     tcase_add_test(tc, sizes);
     tcase_add_test(tc, packed_bytes);
     tcase_add_test(tc, tiny_bytes);
