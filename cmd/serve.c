@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "cmd/planner_child.h"
+#include "executor/rehearsal.h"
 #include "plan/file.h"
 
 enum { POOL_QUEUE_MAX = 4096 };
@@ -172,13 +173,34 @@ static void log_raw_queries(const struct plan *plan)
     strbuf_done(&names);
 }
 
+/* What fails on a stage of made-up samples is given up; the rest of the plan serves. */
+static int rehearse(struct plan *plan, struct err *e)
+{
+    struct arena a;
+    struct rehearsal_failure *failures;
+    uint32_t failures_n;
+    arena_init(&a, 1 << 30);
+    int code = plan_rehearse(plan, &a, &failures, &failures_n, e);
+    for (uint32_t i = 0; code == 0 && i < failures_n; i++) {
+        const struct plan_query *q = &plan->queries[failures[i].query];
+        struct str query = q->text;
+        char shown[200];
+        snprintf(shown, sizeof shown, STR_FMT, STR_ARG(query));
+        log_line(LOG_ERROR, "a planned query failed its rehearsal and is answered from raw samples", "query", shown,
+                 "reason", failures[i].reason.p, NULL);
+        code = plan_refuse(plan, failures[i].query, e);
+    }
+    arena_done(&a);
+    return code;
+}
+
 /* Ingestion first: a query that still has the plan before reads what its views hold, or raw samples. Takes `plan`. */
 static int put_in_force(struct serving *v, struct plan *plan, struct err *e)
 {
     char made[PLANNER_PATH_MAX];
     const char *path = v->options->plan;
-    int code = 0;
-    if (v->options->workload) {
+    int code = rehearse(plan, e);
+    if (code == 0 && v->options->workload) {
         path = made;
         if (snprintf(made, sizeof made, "%s/plan.json", v->options->data_dir) >= PLANNER_PATH_MAX)
             code = err_set(e, ERR_BAD_DATA, "the data directory's path is too long");

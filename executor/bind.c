@@ -65,7 +65,7 @@ static uint32_t view_for(const struct binder *b, const struct site *site, const 
     enum pane_fit best_fit = PANES_UNFIT;
     for (uint32_t i = 0; i < b->plan->views_n; i++) {
         const struct plan_view *v = &b->plan->views[i];
-        if (!view_serves(b, v, site, want))
+        if (plan_view_refused(b->plan, i) || !view_serves(b, v, site, want))
             continue;
         enum pane_fit fit = panes_fit(&v->panes, site, b->times);
         if (fit > best_fit || (fit == best_fit && v->panes.step_ms > b->plan->views[best].panes.step_ms)) {
@@ -227,7 +227,7 @@ int bind_query(const struct plan *plan, const struct expr *resolved, const struc
     }
     if (ret->query != PLAN_NONE) {
         const struct plan_query *q = &plan->queries[ret->query];
-        if (root_fits(plan, q->root, t)) {
+        if (!plan_query_refused(plan, ret->query) && root_fits(plan, q->root, t)) {
             ret->nodes = plan->nodes;
             ret->edges = plan->edges;
             ret->nodes_n = plan->nodes_n;

@@ -63,6 +63,8 @@ void why_raw(const struct plan *plan, const struct bound *b, const struct times 
     } else if (plan->queries[b->query].uses_n == 0) {
         strbuf_printf(out, "why raw: query %u of the plan is planned so; /api/v1/plan?format=text says why\n",
                       b->query);
+    } else if (plan_query_refused(plan, b->query)) {
+        strbuf_printf(out, "why raw: query %u of the plan failed its rehearsal; the log says how\n", b->query);
     } else if (b->nodes != plan->nodes) {
         say_misfits(plan, plan->queries[b->query].root, t, out);
     }

@@ -111,6 +111,44 @@ int plan_add_matchers(struct plan *p, const struct matcher *matchers, uint32_t n
     return 0;
 }
 
+static bool bit_of(const uint64_t *bits, uint32_t i)
+{
+    return bits && bits[i / 64] >> i % 64 & 1;
+}
+
+static void bit_set(uint64_t *bits, uint32_t i)
+{
+    bits[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+int plan_refuse(struct plan *p, uint32_t query, struct err *e)
+{
+    if (!p->refused_queries) {
+        p->refused_queries = arena_zalloc(p->arena, (p->queries_n / 64u + 1) * sizeof(uint64_t));
+        p->refused_views = arena_zalloc(p->arena, (p->views_n / 64u + 1) * sizeof(uint64_t));
+    }
+    int rc = arena_check(p->arena, "plan", e);
+    if (rc != 0)
+        return rc;
+    bit_set(p->refused_queries, query);
+    for (uint32_t i = 0; i < p->queries[query].uses_n; i++)
+        bit_set(p->refused_views, p->queries[query].uses[i]);
+    return 0;
+}
+
+bool plan_view_refused(const struct plan *p, uint32_t view)
+{
+    return bit_of(p->refused_views, view);
+}
+
+bool plan_query_refused(const struct plan *p, uint32_t query)
+{
+    bool refused = bit_of(p->refused_queries, query);
+    for (uint32_t i = 0; p->refused_views && i < p->queries[query].uses_n; i++)
+        refused |= bit_of(p->refused_views, p->queries[query].uses[i]);
+    return refused;
+}
+
 struct view_definition plan_view_definition(const struct plan *p, uint32_t v)
 {
     const struct plan_view *view = &p->views[v];

@@ -180,8 +180,9 @@ struct plan {
     struct plan_solver solver;
     const uint32_t *by_text; /* query ids by text, strictest accuracy first: derived with the groups */
     uint32_t by_text_n;      /* those whose tree is the same at every request */
-    struct arena *arena;     /* owns everything above */
-    struct parsed *parsed;   /* trees whose regexes are freed with the plan */
+    uint64_t *refused_queries, *refused_views; /* bitmaps of what plan_refuse gave up; NULL: nothing */
+    struct arena *arena;                       /* owns everything above */
+    struct parsed *parsed;                     /* trees whose regexes are freed with the plan */
     size_t parsed_n, parsed_cap;
     struct matcher **compiled; /* matchers of sources, the same */
     size_t compiled_n, compiled_cap;
@@ -205,6 +206,12 @@ int64_t plan_widest_window_ms(const struct plan *p);
 /* Derive what is never stored: groups, groups_n, by_text, by_text_n. Call it once, on a plan that is otherwise
  * complete. */
 int plan_groups(struct plan *p, struct err *e);
+/* Give up a planned query and the views it reads: it, and whatever else would read them, is answered from raw samples.
+ * Before the plan is in force. */
+int plan_refuse(struct plan *p, uint32_t query, struct err *e);
+bool plan_view_refused(const struct plan *p, uint32_t view);
+/* Does the query read a refused view, or was it refused itself? */
+bool plan_query_refused(const struct plan *p, uint32_t query);
 /* The query of this canonical text, or PLAN_NONE. Strictest accuracy when several have it. After plan_groups.
  * A query with @ start(), @ end(), step() or range() is never found: what it computes is another tree at each request.
  */

@@ -1,0 +1,315 @@
+#include "executor/rehearsal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/duration.h"
+#include "executor/refresh.h"
+
+/*
+ * The stage: two series, of which every selector sees both, with samples dense in the newest panes that each offset
+ * leads to and sparse as far back as the query reaches. All of it is a head; windows are refreshed when they are asked
+ * for.
+ */
+enum { SERIES = 2, DENSE = 24, SPARSE = 40, OFFSETS_MAX = 4, SAMPLES_MAX = OFFSETS_MAX * DENSE + SPARSE, PER_PANE = 3 };
+/* 2023-11-14, in ms; queries play at the first time of their grid after it. */
+static const int64_t STAGE_MS = INT64_C(1700000000000);
+
+struct stage {
+    const struct plan *plan;
+    struct source source;
+    int64_t times_ms[SAMPLES_MAX]; /* ascending */
+    uint32_t n;
+};
+
+struct packed {
+    const struct stage *stage;
+    uint32_t ordinal;
+};
+
+/* Rising with small falls, so that every counter function has something to say; no two series alike. */
+static double sample(uint32_t ordinal, uint32_t i)
+{
+    return 100.0 * (ordinal + 1) + 3.0 * i - (i % 7 == 6 ? 5.0 : 0);
+}
+
+static uint32_t unpack(const void *p, int64_t start_ms, int64_t end_ms, int64_t *times_ms, double *values)
+{
+    const struct packed *packed = p;
+    const struct stage *s = packed->stage;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->times_ms[i] <= start_ms || s->times_ms[i] > end_ms)
+            continue;
+        times_ms[n] = s->times_ms[i];
+        values[n++] = sample(packed->ordinal, i);
+    }
+    return n;
+}
+
+/* __name__ and whatever else the selector pins down, and a label that tells the two apart. */
+static int series_labels(const struct source_request *q, uint32_t ordinal, struct arena *a, struct labels *ret,
+                         struct err *e)
+{
+    static const char *const values[SERIES] = {"a", "b"};
+    struct label *labels = ARENA_ARRAY(a, struct label, q->matchers_n + 1u);
+    int rc = arena_check(a, "rehearsal", e);
+    uint32_t n = 0;
+    const struct str own = STR("rehearsal");
+    bool placed = false;
+    /* Matchers of a plan are sorted by name, those of a query are not: insertion keeps labels sorted and unique. */
+    for (uint32_t i = 0; rc == 0 && i <= q->matchers_n; i++) {
+        struct label l = {own, str_of(values[ordinal])};
+        if (i < q->matchers_n)
+            l = (struct label){q->matchers[i].name, q->matchers[i].value};
+        if (i < q->matchers_n && (q->matchers[i].op != MATCH_EQ || l.value.n == 0 || str_eq(l.name, own)))
+            continue;
+        uint32_t at = n;
+        placed = false;
+        while (at > 0 && str_cmp(labels[at - 1].name, l.name) >= 0) {
+            placed |= str_eq(labels[at - 1].name, l.name);
+            at--;
+        }
+        if (placed)
+            continue;
+        memmove(&labels[at + 1], &labels[at], (n - at) * sizeof *labels);
+        labels[at] = l;
+        n++;
+    }
+    *ret = (struct labels){labels, n};
+    return rc;
+}
+
+static bool has_samples(const struct stage *s, int64_t start_ms, int64_t end_ms)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->times_ms[i] > start_ms && s->times_ms[i] <= end_ms)
+            return true;
+    return false;
+}
+
+static uint32_t view_of(const struct plan *p, const uint8_t identity[IDENTITY_BYTES])
+{
+    for (uint32_t v = 0; v < p->views_n; v++)
+        if (memcmp(p->views[v].identity, identity, IDENTITY_BYTES) == 0)
+            return v;
+    return PLAN_NONE;
+}
+
+/* A window's states as early refresh leaves them. */
+static int window_states(const struct stage *s, uint32_t view, int64_t end_ms, struct arena *a,
+                         struct window_states *ret, struct err *e)
+{
+    struct refresh_run run = {
+        .plan = s->plan, .source = &s->source, .end_ms = end_ms, .views = &view, .store_views = &view, .views_n = 1};
+    struct refresh_output output = {0};
+    uint32_t reads;
+    *ret = (struct window_states){0};
+    if (!has_samples(s, end_ms - s->plan->views[view].panes.step_ms, end_ms))
+        return 0;
+    int rc = refresh_window(&run, a, &output, &reads, e);
+    *ret = (struct window_states){output.blocks, output.blocks_n};
+    return rc;
+}
+
+static int list_windows(const struct stage *s, const struct source_request *q, struct arena *a, struct source_result *r,
+                        struct err *e)
+{
+    struct grid panes = {q->width_ms, q->phase_ms};
+    int64_t first_ms = grid_through(panes.phase_ms, panes.step_ms).phase_ms;
+    first_ms += -floor_div(-(q->start_ms + q->width_ms - first_ms), q->width_ms) * q->width_ms;
+    r->windows_n = first_ms <= q->end_ms ? (uint32_t)((q->end_ms - first_ms) / q->width_ms) + 1 : 0;
+    r->windows = ARENA_ARRAY(a, struct source_window *, q->identities_n);
+    uint32_t *views = ARENA_ARRAY(a, uint32_t, q->identities_n);
+    int rc = arena_check(a, "rehearsal", e);
+    r->views = views;
+    r->covered_ms = r->windows_n ? first_ms + (int64_t)(r->windows_n - 1) * q->width_ms : q->start_ms;
+    for (uint32_t i = 0; rc == 0 && i < q->identities_n; i++) {
+        views[i] = view_of(s->plan, q->identities[i]);
+        struct source_window *windows = r->windows[i] = ARENA_ARRAY(a, struct source_window, r->windows_n + 1u);
+        struct window_states *states = ARENA_ARRAY(a, struct window_states, r->windows_n + 1u);
+        rc = arena_check(a, "rehearsal", e);
+        for (uint32_t w = 0; rc == 0 && w < r->windows_n; w++) {
+            windows[w] = (struct source_window){first_ms + (int64_t)w * q->width_ms, WINDOW_EARLY, &states[w]};
+            rc = window_states(s, views[i], windows[w].end_ms, a, &states[w], e);
+        }
+    }
+    return rc;
+}
+
+static int snapshot_one(const struct stage *s, const struct source_request *q, struct arena *a, struct source_result *r,
+                        struct err *e)
+{
+    int rc = 0;
+    *r = (struct source_result){.unpack = unpack, .covered_ms = q->start_ms, .watermark_ms = q->end_ms};
+    if (q->identities_n)
+        rc = list_windows(s, q, a, r, e);
+    r->series = ARENA_ARRAY(a, struct source_series, SERIES);
+    struct packed *packed = ARENA_ARRAY(a, struct packed, SERIES);
+    rc = rc ? rc : arena_check(a, "rehearsal", e);
+    for (uint32_t i = 0; rc == 0 && i < SERIES; i++) {
+        packed[i] = (struct packed){s, i};
+        r->series[i] = (struct source_series){.id = i,
+                                              .ordinal = i,
+                                              .store_to_ms = INT64_MIN,
+                                              .raw_from_ms = r->covered_ms,
+                                              .packed = &packed[i],
+                                              .packed_n = s->n};
+        rc = series_labels(q, i, a, &r->series[i].labels, e);
+    }
+    r->series_n = SERIES;
+    return rc;
+}
+
+static int snapshot(void *ctx, const struct source_request *requests, uint32_t n, struct arena *a,
+                    struct source_result *ret, struct err *e)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < n && rc == 0; i++)
+        rc = snapshot_one(ctx, &requests[i], a, &ret[i], e);
+    return rc;
+}
+
+static void release(void *ctx, struct source_result *results, uint32_t n)
+{
+}
+
+/* The first few offsets at which the query reads panes. */
+static void collect_offsets(const struct plan *p, uint32_t node, int64_t offsets_ms[OFFSETS_MAX], uint32_t *n)
+{
+    const struct plan_node *at = &p->nodes[node];
+    for (uint32_t i = 0; i < at->in_n; i++)
+        collect_offsets(p, p->edges[at->in_first + i], offsets_ms, n);
+    if (at->op != PLAN_OP_PANE_READ || *n == OFFSETS_MAX)
+        return;
+    for (uint32_t i = 0; i < *n; i++)
+        if (offsets_ms[i] == at->offset_ms)
+            return;
+    offsets_ms[(*n)++] = at->offset_ms;
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+    int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+    return (a > b) - (a < b);
+}
+
+/* Samples at the end of each third of a pane of the narrowest view, and far ones over all that the query reaches. */
+static void stage_set(struct stage *s, const struct plan_query *q, int64_t now_ms)
+{
+    int64_t width_ms = INT64_MAX, reach_ms = 0, offsets_ms[OFFSETS_MAX];
+    uint32_t offsets_n = 0, n = 0, unique_n = 0;
+    for (uint32_t i = 0; i < q->uses_n; i++) {
+        const struct plan_view *v = &s->plan->views[q->uses[i]];
+        width_ms = v->panes.step_ms < width_ms ? v->panes.step_ms : width_ms;
+        reach_ms = v->backfill_ms > reach_ms ? v->backfill_ms : reach_ms;
+    }
+    collect_offsets(s->plan, q->root, offsets_ms, &offsets_n);
+    int64_t near_ms = width_ms / PER_PANE > 0 ? width_ms / PER_PANE : 1, far_ms = reach_ms / SPARSE;
+    for (int64_t i = 1; far_ms > 0 && i <= SPARSE; i++)
+        s->times_ms[n++] = now_ms - i * far_ms;
+    for (uint32_t k = 0; k < offsets_n; k++)
+        for (int64_t i = 0; i < DENSE; i++)
+            s->times_ms[n++] = now_ms - offsets_ms[k] - i * near_ms;
+    qsort(s->times_ms, n, sizeof *s->times_ms, by_time);
+    for (uint32_t i = 0; i < n; i++)
+        if (unique_n == 0 || s->times_ms[unique_n - 1] != s->times_ms[i])
+            s->times_ms[unique_n++] = s->times_ms[i];
+    s->n = unique_n;
+}
+
+/* ---- one query ---- */
+
+static bool same_value(double a, double b)
+{
+    return value_absent(a) == value_absent(b) && (a == b || isnan(a) == isnan(b)) &&
+           (isnan(a) || isinf(a) || fabs(a - b) <= 1e-6 * (1 + fmax(fabs(a), fabs(b))));
+}
+
+static const char *difference(const struct result *planned, const struct result *raw, bool exact)
+{
+    if (!(planned->sources & SOURCE_PANES))
+        return "it reads no pane";
+    if (planned->type != raw->type || planned->series_n != raw->series_n)
+        return "it answers other series than raw samples do";
+    for (uint32_t i = 0; exact && i < raw->series_n; i++) {
+        /* A matrix is sorted by labels; the order of an instant vector is no promise. */
+        uint32_t k = 0;
+        while (k < raw->series_n && labels_cmp(&planned->series[k].labels, &raw->series[i].labels) != 0)
+            k++;
+        if (k == raw->series_n)
+            return "it answers other series than raw samples do";
+        for (uint32_t t = 0; t < raw->times.n; t++)
+            if (!same_value(planned->series[k].v[t], raw->series[i].v[t]))
+                return "it answers other values than raw samples do";
+    }
+    return NULL;
+}
+
+static void add_failure(const struct plan *p, uint32_t query, const char *why, struct arena *a,
+                        struct rehearsal_failure *ret)
+{
+    const struct plan_query *q = &p->queries[query];
+    struct strbuf text = {0};
+    strbuf_add_z(&text, "view_not_executable{");
+    for (uint32_t i = 0; i < q->uses_n; i++)
+        strbuf_printf(&text, "%s%u", i ? ", " : "", q->uses[i]);
+    strbuf_printf(&text, "}: %s", why);
+    *ret = (struct rehearsal_failure){query, {arena_strndup(a, text.p, text.n), text.n}};
+    strbuf_done(&text);
+}
+
+/* True when it failed: *ret says how. */
+static bool rehearse_query(struct stage *s, uint32_t query, struct arena *a, struct rehearsal_failure *ret)
+{
+    const struct plan_query *q = &s->plan->queries[query];
+    struct grid grid = cadence_grid(&q->cadence);
+    int64_t now_ms = STAGE_MS;
+    if (grid.step_ms > 0)
+        now_ms += floor_mod(grid.phase_ms - now_ms, grid.step_ms);
+    stage_set(s, q, now_ms);
+    struct executor x = {.plan = s->plan, .source = &s->source};
+    struct query_options o = {.start_ms = now_ms, .end_ms = now_ms};
+    if (q->cadence.step_ms > 0 && q->cadence.length_ms >= q->cadence.step_ms)
+        o = (struct query_options){
+            .start_ms = now_ms - q->cadence.step_ms, .end_ms = now_ms, .step_ms = q->cadence.step_ms};
+    struct arena memory;
+    struct result planned = {0}, raw = {0};
+    struct err e = {0}, raw_e = {0};
+    arena_init(&memory, 0);
+    int rc = query_run(&x, q->text, &o, &memory, &planned, &e);
+    o.exact = true;
+    int raw_rc = query_run(&x, q->text, &o, &memory, &raw, &raw_e);
+    const char *why = NULL;
+    if (rc == 0 && raw_rc == 0)
+        why = difference(&planned, &raw, q->guarantee.kind == ACCURACY_EXACT);
+    else if (rc != raw_rc)
+        why = rc ? e.message : "it answers where raw samples give an error";
+    /* The same error from both is the query's own on this stage: labels that two series do not have. */
+    if (why)
+        add_failure(s->plan, query, why, a, ret);
+    arena_done(&memory);
+    return why != NULL;
+}
+
+int plan_rehearse(const struct plan *plan, struct arena *a, struct rehearsal_failure **ret, uint32_t *ret_n,
+                  struct err *e)
+{
+    struct stage stage = {.plan = plan};
+    stage.source = (struct source){.ctx = &stage, .snapshot = snapshot, .release = release};
+    size_t cap = 0;
+    *ret = NULL;
+    *ret_n = 0;
+    for (uint32_t i = 0; i < plan->queries_n; i++) {
+        struct rehearsal_failure failure;
+        if (plan->queries[i].uses_n == 0 || !rehearse_query(&stage, i, a, &failure))
+            continue;
+        *ret = arena_grow(a, *ret, &cap, *ret_n + 1u, sizeof **ret);
+        if (*ret)
+            (*ret)[(*ret_n)++] = failure;
+        int rc = arena_check(a, "rehearsal", e);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}

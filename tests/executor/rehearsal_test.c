@@ -1,0 +1,121 @@
+/* executor/rehearsal: plans of the real planner pass on the stage; a plan that would answer wrongly, or not at all,
+ * does not, and is answered from raw samples then. */
+#include "expect.h"
+#include "planner/plan_of.h"
+#include "suite.h"
+
+#include "executor/rehearsal.h"
+
+#define DATA "\ndata: {metrics: {m: {series: 1000, interval: 100ms}, n: {series: 1000, interval: 100ms}}}\n"
+
+/* Every function that panes answer, alone and under operators; windows near and far, offsets, ranges, phases. */
+static const char *const queries[] = {
+    "sum_over_time(m[5m])",
+    "count_over_time(m[5m])",
+    "avg_over_time(m[1h])",
+    "min_over_time(m[5m] offset 1w)",
+    "max_over_time(m{job=\"x\"}[5m] offset -7s)",
+    "present_over_time(m[5m])",
+    "stddev_over_time(m[5m])",
+    "stdvar_over_time(m[5m])",
+    "rate(m[5m])",
+    "increase(m[1d])",
+    "delta(m[5m])",
+    "irate(m[5m])",
+    "idelta(m[5m])",
+    "changes(m[5m])",
+    "resets(m[5m])",
+    "first_over_time(m[5m])",
+    "last_over_time(m[5m])",
+    "sum by (job) (rate(m[5m]))",
+    "topk(1, sum_over_time(m[5m]))",
+    "rate(m[5m]) / on (rehearsal) rate(n{a=~\"x.*\"}[5m])",
+    "histogram_quantile(0.9, sum by (le) (rate(m[5m])))",
+    "label_replace(rate(m[5m]), \"x\", \"$1\", \"job\", \"(.*)\")",
+    "rate(m[5m]) + on (job) rate(n[5m])", /* an error on the stage, and from raw samples too */
+};
+
+static struct plan *plan_for(const char *query, const char *more)
+{
+    char yaml[600];
+    snprintf(yaml, sizeof yaml, "queries: [{query: '%s', every: 10s, phase: 3s%s}]" DATA, query, more);
+    return plan_of(yaml);
+}
+
+static uint32_t failures_of(const struct plan *p, struct arena *a, struct rehearsal_failure **ret)
+{
+    uint32_t n;
+    struct err e = {0};
+    int rc = plan_rehearse(p, a, ret, &n, &e);
+    ck_assert_msg(rc == 0, "%s", e.message);
+    return n;
+}
+
+START_TEST(real_plans_pass)
+{
+    static const char *const more[] = {"", ", range: {length: 1h, step: 10s}"};
+    struct arena a;
+    struct rehearsal_failure *failures;
+    arena_init(&a, 0);
+    struct plan *p = plan_for(queries[_i / 2], more[_i % 2]);
+    /* A range query reads its panes many times, so they always pay. */
+    ck_assert_msg(p->queries[0].uses_n > 0 || _i % 2 == 0, "%s: nothing is rehearsed", queries[_i / 2]);
+    uint32_t n = failures_of(p, &a, &failures);
+    ck_assert_msg(n == 0, "%s: %s", queries[_i / 2], n ? failures[0].reason.p : "");
+    plan_free(p);
+    arena_done(&a);
+}
+END_TEST
+
+/* The panes read are those of another view: their grids agree, what they hold does not. */
+START_TEST(a_wrong_view_is_found)
+{
+    struct arena a;
+    struct rehearsal_failure *failures;
+    struct err e = {0};
+    arena_init(&a, 0);
+    struct plan *p = plan_of("queries: [{query: 'max_over_time(m[5m])', every: 10s}, "
+                             "{query: 'min_over_time(m[5m])', every: 10s}, {query: 'rate(n[5m])', every: 10s}]" DATA);
+    ck_assert_uint_eq(failures_of(p, &a, &failures), 0);
+    uint32_t max = view_of(p, FAMILY_MAX, 10000), min = view_of(p, FAMILY_MIN, 10000);
+    struct plan_node *nodes = (struct plan_node *)(uintptr_t)p->nodes;
+    for (uint32_t i = 0; i < p->nodes_n; i++)
+        if (nodes[i].op == PLAN_OP_PANE_READ && nodes[i].view == max)
+            nodes[i].view = min;
+    ck_assert_uint_eq(failures_of(p, &a, &failures), 1);
+    ck_assert_uint_eq(failures[0].query, 0);
+    char named[60];
+    snprintf(named, sizeof named, "view_not_executable{%u}", max);
+    ck_assert_msg(strstr(failures[0].reason.p, named), "%s", failures[0].reason.p);
+    ck_assert_int_eq(plan_refuse(p, 0, &e), 0);
+    ck_assert(plan_query_refused(p, 0) && plan_view_refused(p, max));
+    ck_assert(!plan_query_refused(p, 1) && !plan_query_refused(p, 2) && !plan_view_refused(p, min));
+    /* Explain says which way each query goes now. */
+    static const char *const ways[] = {"raw max_over_time(m[5m])", "estimate min_over_time(m[5m])",
+                                       "estimate rate(n[5m])"};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct strbuf text = {0};
+        struct fixture f;
+        fixture_init(&f);
+        struct executor x = {.plan = p, .source = &f.source};
+        struct query_options o = {.start_ms = 1000000, .end_ms = 1000000};
+        ck_assert_int_eq(query_explain(&x, p->queries[i].text, &o, &a, &text, &e), 0);
+        ck_assert_msg(strstr(strbuf_z(&text), ways[i]), "%s", strbuf_z(&text));
+        ck_assert_msg((strstr(strbuf_z(&text), "failed its rehearsal") != NULL) == (i == 0), "%s", strbuf_z(&text));
+        strbuf_done(&text);
+        fixture_done(&f);
+    }
+    plan_free(p);
+    arena_done(&a);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("executor/rehearsal");
+    TCase *tc = tcase_create("rehearsal");
+    tcase_add_loop_test(tc, real_plans_pass, 0, 2 * sizeof queries / sizeof *queries);
+    tcase_add_test(tc, a_wrong_view_is_found);
+    suite_add_tcase(s, tc);
+    return suite_run(s);
+}
