@@ -52,8 +52,9 @@ static enum cpu_level most = CPU_SCALAR, used = CPU_SCALAR;
 #if defined(__x86_64__)
 
 /* Bits of leaf 7 (Intel SDM, volume 2, CPUID). */
-enum { EBX_AVX2 = 1 << 5, EBX_BMI2 = 1 << 8, ECX_VBMI_1_AND_2 = 1 << 1 | 1 << 6 };
-#define EBX_AVX512 (1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31) /* F, DQ, CD, BW, VL */
+enum { EBX_AVX2 = 1 << 5, EBX_BMI2 = 1 << 8, ECX_AVX512 = 1 << 1 | 1 << 6 | 1 << 14 };
+#define EBX_AVX512                                                                                                     \
+    (1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31) /* F, DQ, CD, BW, VL; ECX: VBMI, VBMI2, VPOPCNTDQ */
 /* Register state the operating system saves, XCR0: SSE and AVX; opmask and the zmm registers' parts. */
 enum { XCR0_AVX = 0x06, XCR0_AVX512 = 0xe6 };
 
@@ -74,8 +75,8 @@ static enum cpu_level detect(void)
     if ((saved & XCR0_AVX) != XCR0_AVX || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & EBX_AVX2) ||
         !(b & EBX_BMI2))
         return CPU_SCALAR;
-    bool wide = (saved & XCR0_AVX512) == XCR0_AVX512 && (b & EBX_AVX512) == EBX_AVX512 &&
-                (c & ECX_VBMI_1_AND_2) == ECX_VBMI_1_AND_2;
+    bool wide =
+        (saved & XCR0_AVX512) == XCR0_AVX512 && (b & EBX_AVX512) == EBX_AVX512 && (c & ECX_AVX512) == ECX_AVX512;
     return wide ? CPU_AVX512 : CPU_AVX2;
 }
 

@@ -26,6 +26,7 @@
 #include "kernels/hllsparse.h"
 
 enum { P_MIN = 4, P_MAX = 18, SPARSE = 1, DENSE = 2, FORM_MASK = 7, HEAD_SIZE = 2, BATCH = 256 };
+enum { RAISE_MOST = 6 }; /* arrays read side by side: as many as a machine prefetches well */
 
 static int hll_check_params(const struct sketch_params *params, const char **reason)
 {
@@ -82,9 +83,14 @@ size_t hll_used_scalar(uint64_t *ret_used, const uint8_t *registers, size_t m)
     return many;
 }
 
-void hll_raise_scalar(uint8_t *registers, const uint8_t *src, size_t m)
+void hll_raise_scalar(uint8_t *registers, const uint8_t *const *src, uint32_t src_n, size_t m)
 {
-    hll_loop_raise(registers, src, m);
+    for (uint32_t j = 0; j < src_n; j++) {
+        uint8_t *restrict to = registers;
+        const uint8_t *restrict from = src[j];
+        for (size_t i = 0; i < m; i++)
+            to[i] = from[i] > to[i] ? from[i] : to[i];
+    }
 }
 
 void hll_histogram_scalar(const uint8_t *registers, size_t m, uint32_t *ret_many)
@@ -218,14 +224,19 @@ static int unite(uint8_t *registers, const struct state_ref *src, uint32_t k, ui
 {
     size_t m = (size_t)1 << p;
     struct hllsparse_cursor sparse[HLLSPARSE_WAYS];
-    uint32_t sparse_n = 0;
+    const uint8_t *dense[RAISE_MOST];
+    uint32_t sparse_n = 0, dense_n = 0;
     memset(registers, 0, m);
     for (uint32_t i = 0; i < k; i++) {
         const uint8_t *s = src[i].bytes + HEAD_SIZE;
         if (src[i].bytes[0] >> 3 != p || src[i].bytes[1] != src[0].bytes[1])
             return SKETCH_MISMATCH;
         if ((src[i].bytes[0] & FORM_MASK) == DENSE) {
-            hll_ops.raise(registers, s, m);
+            dense[dense_n++] = s;
+            if (dense_n == RAISE_MOST) {
+                hll_ops.raise(registers, dense, dense_n, m);
+                dense_n = 0;
+            }
             continue;
         }
         sparse[sparse_n++] = (struct hllsparse_cursor){.p = s, .end = src[i].bytes + src[i].size};
@@ -235,6 +246,7 @@ static int unite(uint8_t *registers, const struct state_ref *src, uint32_t k, ui
             return SKETCH_CORRUPT;
         sparse_n = 0;
     }
+    hll_ops.raise(registers, dense, dense_n, m);
     if (!hllsparse_raise(registers, sparse, sparse_n, m))
         return SKETCH_CORRUPT;
     return SKETCH_OK;

@@ -4,6 +4,7 @@
 #include "kernels/hll_loops.h"
 
 enum { LANES = 32, BEFORE_OVERFLOW = 255 * LANES };
+enum { AHEAD = 512 }; /* bytes; few machines fetch several arrays ahead by themselves, and a hint may lie behind them */
 
 /* 64-bit lanes times a constant, modulo 2^64. */
 static inline __m256i multiply(__m256i h)
@@ -74,14 +75,35 @@ static size_t coupons(uint32_t *ret, const double *values, size_t n, uint32_t p,
     return some + hll_coupons_scalar(ret + some, values + i, n - i, p, seed, above);
 }
 
-static void raise(uint8_t *registers, const uint8_t *src, size_t m)
-{
-    hll_loop_raise(registers, src, m);
-}
-
 static inline __m256i load(const uint8_t *p)
 {
     return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+
+static void raise(uint8_t *registers, const uint8_t *const *src, uint32_t src_n, size_t m)
+{
+    size_t i = 0;
+    for (; i + 4 * LANES <= m; i += 4 * LANES) {
+        __m256i a = load(registers + i), b = load(registers + i + LANES);
+        __m256i c = load(registers + i + 2 * LANES), d = load(registers + i + 3 * LANES);
+        for (uint32_t j = 0; j < src_n; j++) {
+            const uint8_t *p = src[j] + i;
+            _mm_prefetch((const char *)p + AHEAD, _MM_HINT_T0);
+            _mm_prefetch((const char *)p + AHEAD + 64, _MM_HINT_T0);
+            a = _mm256_max_epu8(a, load(p));
+            b = _mm256_max_epu8(b, load(p + LANES));
+            c = _mm256_max_epu8(c, load(p + 2 * LANES));
+            d = _mm256_max_epu8(d, load(p + 3 * LANES));
+        }
+        __m256i *to = (__m256i *)(void *)(registers + i);
+        _mm256_storeu_si256(to, a);
+        _mm256_storeu_si256(to + 1, b);
+        _mm256_storeu_si256(to + 2, c);
+        _mm256_storeu_si256(to + 3, d);
+    }
+    for (; i < m; i++)
+        for (uint32_t j = 0; j < src_n; j++)
+            registers[i] = src[j][i] > registers[i] ? src[j][i] : registers[i];
 }
 
 /* Registers that are r: each lane counts its own, up to 255 times. */
@@ -132,6 +154,68 @@ static size_t used(uint64_t *ret_used, const uint8_t *registers, size_t m)
     return whole < m ? hll_used_scalar(ret_used, registers, m) : many; /* none is whole then */
 }
 
+/* What bytes i .. i + 7 would be if a varint of up to three bytes ended at each; `within` has ones where the byte one
+ * and two before belong to the bytes that are read. */
+static inline __m256i values_ending(const uint8_t *bytes, const __m256i *within)
+{
+    const __m256i low_bits = _mm256_set1_epi32(0x7f);
+    __m256i value = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)bits_load_u64(bytes)));
+    __m256i b_1 = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)bits_load_u64(bytes - 1)));
+    __m256i b_2 = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)bits_load_u64(bytes - 2)));
+    __m256i second = _mm256_and_si256(_mm256_cmpgt_epi32(b_1, low_bits), within[0]);
+    __m256i third = _mm256_and_si256(_mm256_and_si256(_mm256_cmpgt_epi32(b_2, low_bits), within[1]), second);
+    __m256i longer = _mm256_or_si256(_mm256_slli_epi32(value, 7), _mm256_and_si256(b_1, low_bits));
+    value = _mm256_blendv_epi8(value, longer, second);
+    longer = _mm256_or_si256(_mm256_slli_epi32(value, 7), _mm256_and_si256(b_2, low_bits));
+    return _mm256_blendv_epi8(value, longer, third);
+}
+
+enum { BLOCK = 64 };
+
+/* A block at a time: what would end at each byte, of which those that end a varint are taken. A varint of four bytes or
+ * more ends it. */
+static size_t sparse(uint32_t *ret, const uint8_t *bytes, size_t size, uint64_t *ret_sum, size_t *ret_taken)
+{
+    uint8_t padded[2 + BLOCK + 8] = {0}; /* the last block, and the two bytes before it */
+    uint32_t value[BLOCK];
+    uint64_t sum = 0, before = 0; /* whether the two bytes before go on: bit 0 the first */
+    size_t n = 0, taken = 0;
+    for (size_t i = 0; i < size && n + BLOCK <= HLL_SPARSE_ROOM; i += BLOCK) {
+        const uint8_t *p = bytes + i;
+        uint64_t lanes = UINT64_MAX;
+        if (size - i < BLOCK) {
+            memcpy(padded, p - 2, size - i + 2);
+            p = padded + 2;
+            lanes = (UINT64_C(1) << (size - i)) - 1;
+        }
+        uint64_t on = (uint32_t)_mm256_movemask_epi8(load(p));
+        on |= (uint64_t)(uint32_t)_mm256_movemask_epi8(load(p + 32)) << 32;
+        on &= lanes;
+        if (on & (on << 1 | before >> 1) & (on << 2 | before))
+            break;
+        before = on >> 62;
+        __m256i within[2] = {_mm256_set1_epi32(-1), _mm256_set1_epi32(-1)};
+        if (i == 0) {
+            within[0] = _mm256_set_epi32(-1, -1, -1, -1, -1, -1, -1, 0);
+            within[1] = _mm256_set_epi32(-1, -1, -1, -1, -1, -1, 0, 0);
+        }
+        for (unsigned j = 0; j < BLOCK; j += 8) {
+            _mm256_storeu_si256((__m256i *)(void *)(value + j), values_ending(p + j, within));
+            within[0] = within[1] = _mm256_set1_epi32(-1);
+        }
+        uint64_t ends = lanes & ~on;
+        taken = ends ? i + BLOCK - (unsigned)__builtin_clzll(ends) : taken; /* behind the last end */
+        for (; ends != 0; ends &= ends - 1) {
+            uint32_t v = value[__builtin_ctzll(ends)];
+            ret[n++] = v;
+            sum += v;
+        }
+    }
+    *ret_sum = sum;
+    *ret_taken = taken;
+    return n;
+}
+
 void hll_ops_avx2(struct hll_ops *ops)
 {
     *ops = (struct hll_ops){.coupons = coupons,
@@ -139,5 +223,5 @@ void hll_ops_avx2(struct hll_ops *ops)
                             .histogram = histogram,
                             .used = used,
                             .steps = hll_steps_scalar,
-                            .sparse = hll_sparse_scalar};
+                            .sparse = sparse};
 }

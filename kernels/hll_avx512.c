@@ -4,6 +4,7 @@
 #include "kernels/hll_loops.h"
 
 enum { LANES = 8 };
+enum { AHEAD = 512 }; /* bytes; few machines fetch several arrays ahead by themselves, and a hint may lie behind them */
 
 static inline __m512i hash(__m512i bits, __m512i flip)
 {
@@ -42,43 +43,99 @@ static size_t coupons(uint32_t *ret, const double *values, size_t n, uint32_t p,
     return some;
 }
 
-static void raise(uint8_t *registers, const uint8_t *src, size_t m)
+static void raise(uint8_t *registers, const uint8_t *const *src, uint32_t src_n, size_t m)
 {
     size_t i = 0;
-    for (; i + 64 <= m; i += 64)
-        _mm512_storeu_si512(registers + i,
-                            _mm512_max_epu8(_mm512_loadu_si512(registers + i), _mm512_loadu_si512(src + i)));
-    if (i < m)
-        hll_loop_raise(registers + i, src + i, m - i);
+    for (; i + 128 <= m; i += 128) {
+        __m512i a = _mm512_loadu_si512(registers + i), b = _mm512_loadu_si512(registers + i + 64);
+        for (uint32_t j = 0; j < src_n; j++) {
+            const uint8_t *p = src[j] + i;
+            _mm_prefetch((const char *)p + AHEAD, _MM_HINT_T0);
+            _mm_prefetch((const char *)p + AHEAD + 64, _MM_HINT_T0);
+            a = _mm512_max_epu8(a, _mm512_loadu_si512(p));
+            b = _mm512_max_epu8(b, _mm512_loadu_si512(p + 64));
+        }
+        _mm512_storeu_si512(registers + i, a);
+        _mm512_storeu_si512(registers + i + 64, b);
+    }
+    for (; i < m; i++)
+        for (uint32_t j = 0; j < src_n; j++)
+            registers[i] = src[j][i] > registers[i] ? src[j][i] : registers[i];
 }
 
-/* One value after the other, from the least there is to the greatest: few have any registers. */
+/* One step of a transposition of bits: those of `mask` from a and, moved up, from b; the others from a, moved down, and
+ * from b. */
+#define EXCHANGE_BITS(a, b, mask, by)                                                                                  \
+    do {                                                                                                               \
+        const __m512i m_ = _mm512_set1_epi8((char)(mask));                                                             \
+        __m512i low_ = _mm512_ternarylogic_epi64(m_, (a), _mm512_slli_epi16((b), (by)), CHOOSE);                       \
+        (b) = _mm512_ternarylogic_epi64(m_, _mm512_srli_epi16((a), (by)), (b), CHOOSE);                                \
+        (a) = low_;                                                                                                    \
+    } while (0)
+
+/* v[i] becomes bit i of all 512 bytes, eight of them to a byte. */
+static inline void transpose_bits(__m512i *v)
+{
+    enum { CHOOSE = 0xca };
+    EXCHANGE_BITS(v[0], v[4], 0x0f, 4);
+    EXCHANGE_BITS(v[1], v[5], 0x0f, 4);
+    EXCHANGE_BITS(v[2], v[6], 0x0f, 4);
+    EXCHANGE_BITS(v[3], v[7], 0x0f, 4);
+    EXCHANGE_BITS(v[0], v[2], 0x33, 2);
+    EXCHANGE_BITS(v[1], v[3], 0x33, 2);
+    EXCHANGE_BITS(v[4], v[6], 0x33, 2);
+    EXCHANGE_BITS(v[5], v[7], 0x33, 2);
+    EXCHANGE_BITS(v[0], v[1], 0x55, 1);
+    EXCHANGE_BITS(v[2], v[3], 0x55, 1);
+    EXCHANGE_BITS(v[4], v[5], 0x55, 1);
+    EXCHANGE_BITS(v[6], v[7], 0x55, 1);
+}
+#undef EXCHANGE_BITS
+
+/* Where three bits are each of 0..7, bit 2 being c. */
+static inline void each_of_8(__m512i *ret, __m512i a, __m512i b, __m512i c)
+{
+    ret[0] = _mm512_ternarylogic_epi64(c, b, a, 0x01);
+    ret[1] = _mm512_ternarylogic_epi64(c, b, a, 0x02);
+    ret[2] = _mm512_ternarylogic_epi64(c, b, a, 0x04);
+    ret[3] = _mm512_ternarylogic_epi64(c, b, a, 0x08);
+    ret[4] = _mm512_ternarylogic_epi64(c, b, a, 0x10);
+    ret[5] = _mm512_ternarylogic_epi64(c, b, a, 0x20);
+    ret[6] = _mm512_ternarylogic_epi64(c, b, a, 0x40);
+    ret[7] = _mm512_ternarylogic_epi64(c, b, a, 0x80);
+}
+
+/* Registers bit by bit, 512 at a time: a value's are those whose lower and upper three bits are its own. */
 static void histogram(const uint8_t *registers, size_t m, uint32_t *ret_many)
 {
-    size_t whole = m / 64 * 64;
+    __m512i many[64];
+    unsigned eights = 0; /* bit i: some register is in 8 i .. 8 i + 7 */
+    size_t i = 0;
     memset(ret_many, 0, 64 * sizeof *ret_many);
-    for (size_t i = whole; i < m; i++)
+    for (; i + 512 <= m; i += 512) {
+        __m512i v[8], low[8], high[8];
+        for (unsigned j = 0; j < 8; j++)
+            v[j] = _mm512_loadu_si512(registers + i + 64 * j);
+        transpose_bits(v);
+        each_of_8(low, v[0], v[1], v[2]);
+        each_of_8(high, v[3], v[4], v[5]);
+        for (unsigned h = 0; h < 8; h++) {
+            if (_mm512_test_epi64_mask(high[h], high[h]) == 0)
+                continue;
+            __m512i *sum = many + 8 * h;
+            if (!(eights >> h & 1))
+                for (unsigned l = 0; l < 8; l++)
+                    sum[l] = _mm512_setzero_si512();
+            eights |= 1u << h;
+            for (unsigned l = 0; l < 8; l++)
+                sum[l] = _mm512_add_epi64(sum[l], _mm512_popcnt_epi64(_mm512_and_si512(high[h], low[l])));
+        }
+    }
+    for (; i < m; i++)
         ret_many[registers[i]]++;
-    __m512i least = _mm512_set1_epi8(63), most = _mm512_setzero_si512();
-    for (size_t i = 0; i < whole; i += 64) {
-        __m512i v = _mm512_loadu_si512(registers + i);
-        least = _mm512_min_epu8(least, v);
-        most = _mm512_max_epu8(most, v);
-    }
-    uint8_t low[64], high[64], from = 63, to = 0;
-    _mm512_storeu_si512(low, least);
-    _mm512_storeu_si512(high, most);
-    for (unsigned i = 0; i < 64; i++) {
-        from = low[i] < from ? low[i] : from;
-        to = high[i] > to ? high[i] : to;
-    }
-    for (unsigned r = from; whole > 0 && r <= to; r++) {
-        const __m512i value = _mm512_set1_epi8((char)r);
-        uint64_t many = 0;
-        for (size_t i = 0; i < whole; i += 64)
-            many += (uint64_t)__builtin_popcountll(_mm512_cmpeq_epi8_mask(_mm512_loadu_si512(registers + i), value));
-        ret_many[r] += (uint32_t)many;
-    }
+    for (; eights != 0; eights &= eights - 1)
+        for (unsigned h = (unsigned)__builtin_ctz(eights), l = 0; l < 8; l++)
+            ret_many[8 * h + l] += (uint32_t)_mm512_reduce_add_epi64(many[8 * h + l]);
 }
 
 static size_t used(uint64_t *ret_used, const uint8_t *registers, size_t m)
@@ -128,55 +185,36 @@ static uint8_t *steps(uint8_t *p, const uint32_t *coupons, size_t n, uint32_t be
     return p;
 }
 
-/* Running sums of 16 lanes. */
-static inline __m512i add_up(__m512i v)
-{
-    const __m512i zero = _mm512_setzero_si512();
-    v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 15));
-    v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 14));
-    v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 12));
-    return _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 8));
-}
-
-static inline __m128i load_16(const uint8_t *p)
-{
-    __m128i v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
 /*
  * Sixteen bytes at a time, each beside the one and the two before it: where a varint ends, its value is made of those
  * that belong to it, and the ends are compressed together. A varint of four bytes or more ends it.
  */
-static size_t sparse(uint32_t *ret, const uint8_t *bytes, size_t size, uint32_t *coupon, size_t *ret_taken)
+static size_t sparse(uint32_t *ret, const uint8_t *bytes, size_t size, uint64_t *ret_sum, size_t *ret_taken)
 {
     const __m512i low_bits = _mm512_set1_epi32(0x7f);
-    __m512i last = _mm512_set1_epi32((int)*coupon);
+    __m512i sum = _mm512_setzero_si512();
+    __mmask16 first_1 = 0xfffe, first_2 = 0xfffc; /* what lies before the first byte is not of it */
     size_t n = 0, taken = 0;
-    unsigned before = 0; /* whether the two bytes before go on: bit 0 the first */
-    for (size_t i = 0; i + 16 <= size && n + 16 <= HLL_SPARSE_ROOM; i += 16) {
-        __m128i b = load_16(bytes + i);
-        unsigned on = (unsigned)_mm_movemask_epi8(b) << 2 | before;
-        if (on & on >> 1 & on >> 2)
+    for (size_t i = 0; i < size && n + 16 <= HLL_SPARSE_ROOM; i += 16, first_1 = first_2 = 0xffff) {
+        __mmask16 lanes = size - i >= 16 ? 0xffff : (__mmask16)((1u << (size - i)) - 1);
+        __m128i b = _mm_maskz_loadu_epi8(lanes, bytes + i), b_1 = _mm_maskz_loadu_epi8(lanes & first_1, bytes + i - 1);
+        __m128i b_2 = _mm_maskz_loadu_epi8(lanes & first_2, bytes + i - 2);
+        __mmask16 on = _mm_movepi8_mask(b), second = _mm_movepi8_mask(b_1), third = second & _mm_movepi8_mask(b_2);
+        if (on & third)
             break;
-        before = on >> 16;
-        __mmask16 ends = (__mmask16) ~(on >> 2), second = (__mmask16)(on >> 1), third = (__mmask16)(on >> 1 & on);
+        __mmask16 ends = (__mmask16)(lanes & ~on);
         __m512i value = _mm512_cvtepu8_epi32(b);
-        __m512i one = _mm512_and_si512(_mm512_cvtepu8_epi32(load_16(bytes + i - 1)), low_bits);
-        __m512i two = _mm512_and_si512(_mm512_cvtepu8_epi32(load_16(bytes + i - 2)), low_bits);
-        value = _mm512_mask_or_epi32(value, second, _mm512_slli_epi32(value, 7), one);
-        value = _mm512_mask_or_epi32(value, third, _mm512_slli_epi32(value, 7), two);
-        unsigned some = (unsigned)__builtin_popcount(ends);
-        if (some == 0)
-            continue;
-        value = _mm512_add_epi32(add_up(_mm512_maskz_compress_epi32(ends, value)), last);
+        value = _mm512_mask_or_epi32(value, second, _mm512_slli_epi32(value, 7),
+                                     _mm512_and_si512(_mm512_cvtepu8_epi32(b_1), low_bits));
+        value = _mm512_mask_or_epi32(value, third, _mm512_slli_epi32(value, 7),
+                                     _mm512_and_si512(_mm512_cvtepu8_epi32(b_2), low_bits));
+        value = _mm512_maskz_compress_epi32(ends, value);
+        sum = _mm512_add_epi32(sum, value); /* at most 16 of 2^21 in a lane */
         _mm512_storeu_si512(ret + n, value);
-        last = _mm512_permutexvar_epi32(_mm512_set1_epi32((int)some - 1), value);
-        n += some;
-        taken = i + 32 - (unsigned)__builtin_clz(ends); /* behind the last end */
+        n += (unsigned)__builtin_popcount(ends);
+        taken = ends ? i + 32 - (unsigned)__builtin_clz(ends) : taken; /* behind the last end */
     }
-    *coupon = (uint32_t)_mm512_cvtsi512_si32(last);
+    *ret_sum = (uint32_t)_mm512_reduce_add_epi32(sum);
     *ret_taken = taken;
     return n;
 }

@@ -16,10 +16,4 @@ static inline void hll_raise_register(uint8_t *registers, uint32_t coupon)
     *r = rho > *r ? rho : *r;
 }
 
-static inline void hll_loop_raise(uint8_t *restrict registers, const uint8_t *restrict src, size_t m)
-{
-    for (size_t i = 0; i < m; i++)
-        registers[i] = src[i] > registers[i] ? src[i] : registers[i];
-}
-
 #endif

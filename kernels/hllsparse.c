@@ -57,7 +57,7 @@ uint8_t *hllsparse_write(uint8_t *p, const uint32_t *coupons, uint32_t n)
 
 /* --- reading --- */
 
-size_t hll_sparse_scalar(uint32_t *ret, const uint8_t *bytes, size_t size, uint32_t *coupon, size_t *ret_taken)
+size_t hll_sparse_scalar(uint32_t *ret, const uint8_t *bytes, size_t size, uint64_t *ret_sum, size_t *ret_taken)
 {
     return 0; /* raise_together is this level's fast way */
 }
@@ -76,33 +76,38 @@ static bool raise_rest(uint8_t *registers, struct hllsparse_cursor *c, size_t m)
     return true;
 }
 
-/* As many as are certain to lie inside of HLLSPARSE_WAYS states at once: where a coupon begins depends on the one
- * before, so one state's are read one after the other, but states do not wait for each other. Steps of up to three
- * bytes, without a branch on their length. */
+/* Steps of up to three bytes of HLLSPARSE_WAYS states at once, as many as are certain to lie inside of all: where a
+ * step begins depends on the one before, so one state's are read one after the other, but states do not wait for each
+ * other. Without a branch on their length. */
 static bool raise_together(uint8_t *registers, struct hllsparse_cursor *c, size_t m)
 {
     const uint8_t *p[HLLSPARSE_WAYS];
     uint64_t coupon[HLLSPARSE_WAYS], most = 0; /* not in c, which registers might overlap for all a compiler knows */
     const uint64_t inside = ((uint64_t)m << HLL_RHO_BITS) - 1;
-    bool whole = true;
+    uint32_t is_long = 0;
     for (unsigned j = 0; j < HLLSPARSE_WAYS; j++) {
         p[j] = c[j].p;
         coupon[j] = c[j].coupon;
     }
-    while (whole) {
-        for (unsigned j = 0; j < HLLSPARSE_WAYS; j++)
-            whole &= c[j].end - p[j] >= 4;
-        for (unsigned j = 0; j < HLLSPARSE_WAYS && whole; j++) {
-            uint32_t v = bits_load_u32(p[j]), second = v >> 7 & 1, third = second & v >> 15;
-            if (__builtin_expect(third & v >> 23, 0)) {
-                whole = false;
-                break;
-            }
-            coupon[j] += (v & 0x7f) + ((v >> 1 & 0x3f80) & (0 - second)) + ((v >> 2 & 0x1fc000) & (0 - third));
-            p[j] += 1 + second + third;
-            most |= coupon[j];
-            hll_raise_register(registers, (uint32_t)(coupon[j] & inside));
+    for (;;) {
+        size_t certain = SIZE_MAX;
+        for (unsigned j = 0; j < HLLSPARSE_WAYS; j++) {
+            size_t left = (size_t)(c[j].end - p[j]) / 4;
+            certain = left < certain ? left : certain;
         }
+        if (certain == 0 || is_long)
+            break;
+        for (; certain > 0 && !is_long; certain--)
+            for (unsigned j = 0; j < HLLSPARSE_WAYS; j++) {
+                uint32_t v = bits_load_u32(p[j]), second = v >> 7 & 1, third = second & v >> 15;
+                is_long = third & v >> 23;
+                if (__builtin_expect(is_long, 0))
+                    break;
+                coupon[j] += (v & 0x7f) + ((v >> 1 & 0x3f80) & (0 - second)) + ((v >> 2 & 0x1fc000) & (0 - third));
+                p[j] += 1 + second + third;
+                most |= coupon[j];
+                hll_raise_register(registers, (uint32_t)(coupon[j] & inside));
+            }
     }
     for (unsigned j = 0; j < HLLSPARSE_WAYS; j++) {
         c[j].p = p[j];
@@ -114,16 +119,20 @@ static bool raise_together(uint8_t *registers, struct hllsparse_cursor *c, size_
 /* As many as vector code takes. */
 static bool raise_some(uint8_t *registers, struct hllsparse_cursor *c, size_t m)
 {
-    uint32_t coupons[HLL_SPARSE_ROOM], last = 0;
+    uint32_t steps[HLL_SPARSE_ROOM];
+    uint64_t sum;
     size_t n, taken;
-    while ((n = hll_ops.sparse(coupons, c->p, (size_t)(c->end - c->p), &last, &taken)) > 0) {
-        if (last >> HLL_RHO_BITS >= m) /* the greatest: they never fall, and so few cannot wrap */
+    while (c->p < c->end && (n = hll_ops.sparse(steps, c->p, (size_t)(c->end - c->p), &sum, &taken)) > 0) {
+        if ((c->coupon + sum) >> HLL_RHO_BITS >= m) /* the greatest: they never fall */
             return false;
-        for (size_t i = 0; i < n; i++)
-            hll_raise_register(registers, coupons[i]);
+        uint32_t coupon = (uint32_t)c->coupon;
+        for (size_t i = 0; i < n; i++) {
+            coupon += steps[i];
+            hll_raise_register(registers, coupon);
+        }
+        c->coupon = coupon;
         c->p += taken;
     }
-    c->coupon = last;
     return true;
 }
 

@@ -154,8 +154,8 @@ struct hll_ops {
     /* The coupons of the values in turn, but for those whose rho is not above `above`; returns how many. ret has room
      * for n + HLL_COUPONS_SLACK. */
     size_t (*coupons)(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed, uint32_t above);
-    /* Each register becomes the greater of itself and src's. */
-    void (*raise)(uint8_t *registers, const uint8_t *src, size_t m);
+    /* Each register becomes the greatest of itself and all of src_n arrays of m. */
+    void (*raise)(uint8_t *registers, const uint8_t *const *src, uint32_t src_n, size_t m);
     /* ret_many[r] = how many registers are r; all are below 64, m is a multiple of 16. */
     void (*histogram)(const uint8_t *registers, size_t m, uint32_t *ret_many);
     /* Bit i of ret_used[i / 64]: register i is not 0; bits behind the last are 0. Returns how many; m and registers as
@@ -164,19 +164,19 @@ struct hll_ops {
     /* The varints of the steps of rising coupons below 2^28, the first from `before`. Returns their end; p has room for
      * 4 n bytes, which all may be written. */
     uint8_t *(*steps)(uint8_t *p, const uint32_t *coupons, size_t n, uint32_t before);
-    /* Some of a sparse state's coupons: each is *coupon, the one before, plus the next varint of bytes[0..size), which
-     * begins with one and has two more bytes before it. Returns how many went to ret, which has room for
-     * HLL_SPARSE_ROOM; *ret_taken = the bytes of them, *coupon = the last. Takes what is fast: 0 when none is. */
-    size_t (*sparse)(uint32_t *ret, const uint8_t *bytes, size_t size, uint32_t *coupon, size_t *ret_taken);
+    /* Some of the varints of bytes[0..size), which begins with one and has two more bytes before it. Returns how many
+     * went to ret, which has room for HLL_SPARSE_ROOM; *ret_taken = their bytes, *ret_sum their sum. Takes what is fast:
+     * 0 when none is. */
+    size_t (*sparse)(uint32_t *ret, const uint8_t *bytes, size_t size, uint64_t *ret_sum, size_t *ret_taken);
 };
 enum { HLL_SPARSE_ROOM = 256, HLL_COUPONS_SLACK = 16 };
 extern struct hll_ops hll_ops;
 size_t hll_coupons_scalar(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed, uint32_t above);
 size_t hll_used_scalar(uint64_t *ret_used, const uint8_t *registers, size_t m);
 uint8_t *hll_steps_scalar(uint8_t *p, const uint32_t *coupons, size_t n, uint32_t before);
-void hll_raise_scalar(uint8_t *registers, const uint8_t *src, size_t m);
+void hll_raise_scalar(uint8_t *registers, const uint8_t *const *src, uint32_t src_n, size_t m);
 void hll_histogram_scalar(const uint8_t *registers, size_t m, uint32_t *ret_many);
-size_t hll_sparse_scalar(uint32_t *ret, const uint8_t *bytes, size_t size, uint32_t *coupon, size_t *ret_taken);
+size_t hll_sparse_scalar(uint32_t *ret, const uint8_t *bytes, size_t size, uint64_t *ret_sum, size_t *ret_taken);
 void hll_ops_avx2(struct hll_ops *ops);
 void hll_ops_avx512(struct hll_ops *ops);
 
