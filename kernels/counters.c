@@ -137,13 +137,17 @@ bool counters_row_possible(const uint8_t *cells, enum counter_form form, bool is
     return is_signed ? (mass->whole - sum) % 2 == 0 : sum == mass->whole;
 }
 
-/* One row's counters of a batch. Signs are arithmetic, so that no branch depends on them. */
+/* One row's counters of a batch, at most COUNTERS_BATCH. Signs are arithmetic, so that no branch depends on them. */
 static void add_narrow(uint32_t *row, const uint32_t *place, const uint64_t *words, size_t n)
 {
+    uint32_t at[COUNTERS_BATCH], weight[COUNTERS_BATCH]; /* first what vectors can do */
     for (size_t i = 0; i < n; i++) {
         uint32_t minus = 0 - (place[i] >> 31);
-        row[place[i] & ~COUNTERS_MINUS] += ((uint32_t)words[i] ^ minus) - minus;
+        weight[i] = ((uint32_t)words[i] ^ minus) - minus;
+        at[i] = place[i] & ~COUNTERS_MINUS;
     }
+    for (size_t i = 0; i < n; i++)
+        row[at[i]] += weight[i];
 }
 static void add_wide(uint64_t *row, const uint32_t *place, const uint64_t *words, size_t n)
 {

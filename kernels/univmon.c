@@ -56,7 +56,7 @@ static int add_samples(struct univmon_sum *s, struct recent *recent, const doubl
                        const struct sketch_items *items, uint32_t n)
 {
     const double *weights = items ? items->weights : NULL;
-    uint64_t run[COUNTERS_BATCH], words[COUNTERS_BATCH];
+    uint64_t run[UNIVMON_BATCH], words[UNIVMON_BATCH];
     uint32_t run_n = 0;
     int rc = SKETCH_OK;
     recent_clear(recent);
@@ -64,7 +64,7 @@ static int add_samples(struct univmon_sum *s, struct recent *recent, const doubl
         uint64_t item = frequency_item(values, items, i), word = counters_word(weights ? weights[i] : 1, false);
         if (!recent_add(recent, counters_hash(item, s->total.seed), item, word, false, &run[run_n], &words[run_n]))
             continue;
-        if (++run_n == COUNTERS_BATCH) {
+        if (++run_n == UNIVMON_BATCH) {
             rc = univmon_sum_add(s, run, words, run_n, 0);
             run_n = 0;
         }
@@ -74,7 +74,7 @@ static int add_samples(struct univmon_sum *s, struct recent *recent, const doubl
             continue;
         run[run_n] = recent->items[i];
         words[run_n] = recent->words[i];
-        if (++run_n == COUNTERS_BATCH) {
+        if (++run_n == UNIVMON_BATCH) {
             rc = univmon_sum_add(s, run, words, run_n, 0);
             run_n = 0;
         }
@@ -85,7 +85,7 @@ static int add_samples(struct univmon_sum *s, struct recent *recent, const doubl
 static void offer_samples(struct univmon_sum *s, struct recent *recent, const double *values,
                           const struct sketch_items *items, uint32_t n)
 {
-    uint64_t run[COUNTERS_BATCH];
+    uint64_t run[UNIVMON_BATCH];
     uint32_t run_n = 0;
     recent_clear(recent);
     univmon_heaps_begin(s);
@@ -94,7 +94,7 @@ static void offer_samples(struct univmon_sum *s, struct recent *recent, const do
         if (recent_saw(recent, counters_hash(item, s->total.seed), item))
             continue;
         run[run_n] = item;
-        if (++run_n == COUNTERS_BATCH) {
+        if (++run_n == UNIVMON_BATCH) {
             univmon_offer(s, run, run_n, 0, s->levels);
             run_n = 0;
         }

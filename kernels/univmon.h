@@ -40,7 +40,7 @@
 #include "kernels/tally.h"
 #include "kernels/top.h"
 
-enum { UNIVMON_HEAD_SIZE = 33 };
+enum { UNIVMON_HEAD_SIZE = 33, UNIVMON_BATCH = 512 /* items that are added or offered together */ };
 
 /* One state. */
 struct univmon_view {
@@ -100,12 +100,12 @@ size_t univmon_sum_room(const struct sketch_params *params, uint64_t n, uint32_t
 struct univmon_sum univmon_sum_new(const struct sketch_params *params, uint32_t kept, bool needs_list, void *scratch);
 /* Once the total is known. */
 void univmon_sum_begin(struct univmon_sum *s);
-/* Items, at most COUNTERS_BATCH, that levels below `from` have already. SKETCH_BAD_DATA when no level is left. */
+/* Items, at most UNIVMON_BATCH, that levels below `from` have already. SKETCH_BAD_DATA when no level is left. */
 int univmon_sum_add(struct univmon_sum *s, const uint64_t *items, const uint64_t *words, uint32_t n, uint32_t from);
 /* k >= 1 states as one sum: counters of the deepest state's levels, then what the lists know of them and of deeper. */
 int univmon_sum_states(struct univmon_sum *s, const struct state_ref *src, uint32_t k);
 
-/* The heaviest: heaps of the levels that are kept; then items, at most COUNTERS_BATCH, for the levels from..to that
+/* The heaviest: heaps of the levels that are kept; then items, at most UNIVMON_BATCH, for the levels from..to that
  * they reach; or what the states know by name. */
 void univmon_heaps_begin(struct univmon_sum *s);
 void univmon_offer(struct univmon_sum *s, const uint64_t *items, uint32_t n, uint32_t from, uint32_t to);

@@ -1,7 +1,6 @@
 /* States and items of UnivMon put together, and the heaviest of them. */
-#include <math.h>
-
 #include "kernels/carve.h"
+#include "kernels/order.h"
 #include "kernels/univmon.h"
 
 enum { SPARE = 8 /* levels beyond log2(n / listed) */ };
@@ -66,11 +65,11 @@ void univmon_sum_begin(struct univmon_sum *s)
 
 /* --- items --- */
 
-/* Items on their way down the levels. */
+/* Items on their way down the levels, so many that a level's counters come into the first cache for all of them. */
 struct falling {
     uint32_t n;
-    uint64_t items[COUNTERS_BATCH], words[COUNTERS_BATCH], hashes[COUNTERS_BATCH];
-    uint8_t levels[COUNTERS_BATCH];
+    uint64_t items[UNIVMON_BATCH], words[UNIVMON_BATCH], hashes[UNIVMON_BATCH];
+    uint8_t levels[UNIVMON_BATCH];
 };
 
 static void falling_begin(struct falling *f, const uint64_t *items, const uint64_t *words, uint32_t n, uint64_t seed)
@@ -103,8 +102,11 @@ static void falling_pass(struct falling *f, uint32_t from, uint32_t level)
 
 static void table_add(const struct univmon_sum *s, uint32_t l, const uint64_t *hashes, const uint64_t *words, size_t n)
 {
-    if (l < s->kept)
-        counters_add_items(univmon_counters(s, l), s->form, true, s->params->depth, s->params->width, hashes, words, n);
+    const struct sketch_params *p = s->params;
+    for (size_t at = 0, run; l < s->kept && at < n; at += run) {
+        run = n - at < COUNTERS_BATCH ? n - at : COUNTERS_BATCH;
+        counters_add_items(univmon_counters(s, l), s->form, true, p->depth, p->width, hashes + at, words + at, run);
+    }
 }
 
 /* The list's level gets counters; the items of the next one stay listed. False: no level is left. */
@@ -120,7 +122,7 @@ static bool promote(struct univmon_sum *s)
     s->levels++;
     tally_clear(t);
     for (uint32_t at = 0, run; at < items; at += run) { /* what stays moves down in the same arrays, never past `at` */
-        run = items - at < COUNTERS_BATCH ? items - at : COUNTERS_BATCH;
+        run = items - at < UNIVMON_BATCH ? items - at : UNIVMON_BATCH;
         falling_begin(&f, t->items + at, t->words + at, run, s->total.seed);
         table_add(s, level, f.hashes, f.words, run);
         falling_pass(&f, 0, level);
@@ -173,10 +175,10 @@ int univmon_sum_states(struct univmon_sum *s, const struct state_ref *src, uint3
     for (uint32_t i = 0; i < k; i++) {
         struct univmon_view v = univmon_view(&src[i], s->params);
         struct tally_list list = tally_open(v.list, v.list_size, false, false);
-        uint64_t items[COUNTERS_BATCH], words[COUNTERS_BATCH];
+        uint64_t items[UNIVMON_BATCH], words[UNIVMON_BATCH];
         if (v.levels >= s->kept && !s->needs_list)
             continue;
-        for (uint32_t n; (n = tally_next_many(&list, COUNTERS_BATCH, false, items, words)) > 0;)
+        for (uint32_t n; (n = tally_next_many(&list, UNIVMON_BATCH, false, items, words)) > 0;)
             if ((rc = univmon_sum_add(s, items, words, n, v.levels)) != SKETCH_OK)
                 return rc;
     }
@@ -203,9 +205,13 @@ void univmon_offer(struct univmon_sum *s, const uint64_t *items, uint32_t n, uin
     falling_begin(&f, items, NULL, n, s->total.seed);
     for (uint32_t l = from; f.n > 0 && l < s->levels && l < s->kept && l <= to; l++) {
         struct top *t = &s->heaps[l];
-        counters_read_items(univmon_counters(s, l), s->form, true, p->depth, p->width, f.hashes, f.n, estimates);
-        for (uint32_t i = 0; i < f.n; i++)
-            top_offer(t, f.items[i], estimates[i]);
+        for (uint32_t at = 0, run; at < f.n; at += run) {
+            run = f.n - at < COUNTERS_BATCH ? f.n - at : COUNTERS_BATCH;
+            counters_read_items(univmon_counters(s, l), s->form, true, p->depth, p->width, f.hashes + at, run,
+                                estimates);
+            for (uint32_t i = 0; i < run; i++)
+                top_offer(t, f.items[at + i], estimates[i]);
+        }
         falling_pass(&f, 0, l);
     }
 }
@@ -213,9 +219,9 @@ void univmon_offer(struct univmon_sum *s, const uint64_t *items, uint32_t n, uin
 /* A state's heap of level l. */
 static void offer_heap(struct univmon_sum *s, const uint8_t *heap, uint32_t l)
 {
-    uint64_t items[COUNTERS_BATCH];
+    uint64_t items[UNIVMON_BATCH];
     for (uint32_t at = 0, run; at < s->params->heap; at += run) {
-        run = s->params->heap - at < COUNTERS_BATCH ? s->params->heap - at : COUNTERS_BATCH;
+        run = s->params->heap - at < UNIVMON_BATCH ? s->params->heap - at : UNIVMON_BATCH;
         memcpy(items, heap + 8 * (size_t)at, 8 * (size_t)run);
         univmon_offer(s, items, run, l, l);
     }
@@ -225,10 +231,10 @@ static void offer_heap(struct univmon_sum *s, const uint8_t *heap, uint32_t l)
 static void offer_listed(struct univmon_sum *s, const struct univmon_view *v, uint64_t least)
 {
     struct tally_list list = tally_open(v->list, v->list_size, false, false);
-    uint64_t items[COUNTERS_BATCH], words[COUNTERS_BATCH], heavy[COUNTERS_BATCH];
+    uint64_t items[UNIVMON_BATCH], words[UNIVMON_BATCH], heavy[UNIVMON_BATCH];
     uint32_t heavy_n = 0;
-    for (uint32_t n; (n = tally_next_many(&list, COUNTERS_BATCH, false, items, words)) > 0;) {
-        if (heavy_n + n > COUNTERS_BATCH) {
+    for (uint32_t n; (n = tally_next_many(&list, UNIVMON_BATCH, false, items, words)) > 0;) {
+        if (heavy_n + n > UNIVMON_BATCH) {
             univmon_offer(s, heavy, heavy_n, v->levels, s->levels);
             heavy_n = 0;
         }
@@ -240,52 +246,36 @@ static void offer_listed(struct univmon_sum *s, const struct univmon_view *v, ui
     univmon_offer(s, heavy, heavy_n, v->levels, s->levels);
 }
 
-/* What an item of the list weighs on average, rounded up. */
-static uint64_t mean_weight(const struct univmon_view *v)
+/* The weight of the `heap`-th heaviest of the sum's list, 0 when it has fewer: no full heap's least is below it, but
+ * for noise, since what is listed is in every level. */
+static uint64_t listed_heavy(struct univmon_sum *s)
 {
-    struct tally_list list = tally_open(v->list, v->list_size, false, false);
-    uint64_t items[COUNTERS_BATCH], words[COUNTERS_BATCH], sum = 0;
-    for (uint32_t n; (n = tally_next_many(&list, COUNTERS_BATCH, false, items, words)) > 0;)
-        for (uint32_t i = 0; i < n; i++)
-            sum += words[i];
-    return list.n ? (sum + list.n - 1) / list.n : 0;
-}
-
-/* The least that an item of k lists weighs in one of them when it belongs into the heaps from level `from` on. */
-static uint64_t least_weight(const struct univmon_sum *s, uint32_t from, uint32_t k)
-{
-    double least = INFINITY;
-    for (uint32_t l = from; l < s->levels && l < s->kept; l++) {
-        const struct top *t = &s->heaps[l];
-        double estimate = t->n == t->most ? t->estimates[t->least] : 0;
-        least = estimate < least ? estimate : least;
-    }
-    return least > k ? (uint64_t)(least / k) : 0;
+    uint8_t *rest = s->rest;
+    const struct tally *t = &s->tally;
+    uint64_t *words = carve(&rest, (uint64_t)t->n * 8), *tmp = carve(&rest, (uint64_t)t->n * 8);
+    if (t->n < s->params->heap)
+        return 0;
+    memcpy(words, t->words, (uint64_t)t->n * 8);
+    order_select(words, t->n, t->n - s->params->heap, tmp);
+    return words[t->n - s->params->heap];
 }
 
 /*
  * To each level its heaps, and the lists of states that have no counters for it (what is listed and heavy in a lower
- * level is in that one's heap). Of a list first what weighs its mean or more. That fills the heaps where some
- * items are heavy, and then most of the others need no look at counters: what weighs T over k lists weighs T / k in one
- * of them. What is offered depends on the set of states alone, not on their order.
+ * level is in that one's heap). Most listed items need no look at counters: with T the weight that listed_heavy says,
+ * and k lists, whatever weighs T in all of them weighs T / k in one. So what is offered depends on the set of states
+ * alone, not on their order.
  */
 void univmon_offer_states(struct univmon_sum *s, const struct state_ref *src, uint32_t k)
 {
-    uint32_t lists = 0;
+    uint64_t least = s->needs_list ? listed_heavy(s) / k : 0;
     univmon_heaps_begin(s);
-    for (uint32_t pass = 1; pass <= 2; pass++) {
-        uint64_t least[64] = {0};
-        for (uint32_t l = 0; pass == 2 && l < s->levels && l < 64; l++)
-            least[l] = least_weight(s, l, lists);
-        for (uint32_t i = 0; i < k; i++) {
-            struct univmon_view v = univmon_view(&src[i], s->params);
-            size_t cells = univmon_cells(s->params) * counters_cell_size(v.form);
-            for (uint32_t l = 0; pass == 1 && l < v.levels && l < s->kept; l++)
-                offer_heap(s, univmon_table(&v, s->params, l) + cells, l);
-            if (v.levels >= s->levels || v.levels >= s->kept)
-                continue;
-            lists += pass == 1;
-            offer_listed(s, &v, pass == 1 ? mean_weight(&v) : least[v.levels]);
-        }
+    for (uint32_t i = 0; i < k; i++) {
+        struct univmon_view v = univmon_view(&src[i], s->params);
+        size_t cells = univmon_cells(s->params) * counters_cell_size(v.form);
+        for (uint32_t l = 0; l < v.levels && l < s->kept; l++)
+            offer_heap(s, univmon_table(&v, s->params, l) + cells, l);
+        if (v.levels < s->levels && v.levels < s->kept)
+            offer_listed(s, &v, least);
     }
 }
