@@ -16,7 +16,7 @@
  * 2007).
  */
 #include "kernels/carve.h"
-#include "kernels/counters.h"
+#include "kernels/counted.h"
 #include "kernels/families.h"
 #include "kernels/order.h"
 
@@ -25,8 +25,8 @@ enum { K_MIN = 16, K_MAX = 65536, FORM = 1, HEAD_SIZE = 17 };
 /* The k least of the hashes that came, and some that may not be: sorted out when the room is full. */
 struct least {
     uint64_t *v, *tmp;
-    uint32_t n, k;
-    uint64_t limit; /* what is not below is none of them */
+    uint32_t n, settled, k; /* v[0..settled) are sorted, each once */
+    uint64_t limit;         /* what is not below is none of them */
 };
 
 static int kmv_check_params(const struct sketch_params *params, const char **reason)
@@ -45,40 +45,56 @@ static size_t kmv_size_bound(const struct sketch_params *params, uint64_t n)
 
 static size_t kmv_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k)
 {
-    return 2 * carve_size(2 * (uint64_t)params->k * 8);
+    return 2 * carve_size(2 * (uint64_t)params->k * 8) + carve_size(k * sizeof(uint32_t));
 }
 
-static struct least least_new(uint32_t k, void *scratch)
+static struct least least_new(uint32_t k, uint8_t **scratch)
 {
-    uint8_t *rest = scratch;
     struct least l = {.k = k, .limit = UINT64_MAX};
-    l.v = carve(&rest, 2 * (uint64_t)k * 8);
-    l.tmp = carve(&rest, 2 * (uint64_t)k * 8);
+    l.v = carve(scratch, 2 * (uint64_t)k * 8);
+    l.tmp = carve(scratch, 2 * (uint64_t)k * 8);
     return l;
 }
 
 /* The least ones, sorted, each once. */
 static void least_settle(struct least *l)
 {
-    order_sort(l->v, l->n, l->tmp);
+    uint64_t *fresh = l->v + l->settled, last = UINT64_MAX;
+    if (l->n == l->settled)
+        return;
+    order_sort(fresh, l->n - l->settled, l->tmp);
+    order_merge(l->tmp, l->v, l->settled, fresh, l->n - l->settled);
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < l->n && kept < l->k; i++)
-        if (kept == 0 || l->v[i] != l->v[kept - 1])
-            l->v[kept++] = l->v[i];
-    l->n = kept;
+    for (uint32_t i = 0; i < l->n && kept < l->k; i++) {
+        l->v[kept] = l->tmp[i];
+        kept += kept == 0 || l->tmp[i] != last;
+        last = l->tmp[i];
+    }
+    l->n = l->settled = kept;
     if (kept == l->k)
         l->limit = l->v[kept - 1];
 }
 
-/* False: neither this hash nor a greater one is among them. */
-static inline bool least_add(struct least *l, uint64_t hash)
+static inline void least_add(struct least *l, uint64_t hash)
 {
     if (hash >= l->limit)
-        return false;
+        return;
     l->v[l->n++] = hash;
     if (l->n == 2 * l->k)
         least_settle(l);
-    return true;
+}
+
+/* Items, or values when there are none. */
+static void least_add_all(struct least *l, const double *values, const struct sketch_items *items, uint32_t n,
+                          uint64_t seed)
+{
+    uint64_t hashes[COUNTERS_BATCH];
+    struct counted_batch b = counted_batch(values, items, n);
+    for (const uint64_t *item; (item = counted_next(&b));) {
+        counters_ops.hashes(hashes, item, b.run, seed);
+        for (uint32_t i = 0; i < b.run; i++)
+            least_add(l, hashes[i]);
+    }
 }
 
 static int least_write(struct least *l, uint64_t seed, uint8_t *dst, size_t cap, size_t *ret_size)
@@ -96,38 +112,57 @@ static int least_write(struct least *l, uint64_t seed, uint8_t *dst, size_t cap,
     return SKETCH_OK;
 }
 
+static int build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, const double *values,
+                 const struct sketch_items *items, uint32_t n, uint64_t seed, uint8_t *scratch)
+{
+    struct least l = least_new(params->k, &scratch);
+    if (n == 0)
+        return SKETCH_BAD_DATA;
+    least_add_all(&l, values, items, n, seed);
+    return least_write(&l, seed, dst, cap, ret_size);
+}
+
 static int kmv_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, int64_t end_ms,
                      const int64_t *times_ms, const double *values, uint32_t n, uint64_t seed, void *scratch)
 {
-    struct least l = least_new(params->k, scratch);
-    if (n == 0)
-        return SKETCH_BAD_DATA;
-    for (uint32_t i = 0; i < n; i++)
-        least_add(&l, counters_hash(bits_item(values[i]), seed));
-    return least_write(&l, seed, dst, cap, ret_size);
+    return build(dst, cap, ret_size, params, values, NULL, n, seed, scratch);
 }
 
 /* Whatever they weigh: an item that came is there. */
 static int kmv_build_items(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
                            const struct sketch_items *items, uint64_t seed, void *scratch)
 {
-    struct least l = least_new(params->k, scratch);
-    if (items->n == 0)
-        return SKETCH_BAD_DATA;
-    for (uint32_t i = 0; i < items->n; i++)
-        least_add(&l, counters_hash(items->keys[i], seed));
-    return least_write(&l, seed, dst, cap, ret_size);
+    return build(dst, cap, ret_size, params, NULL, items, items->n, seed, scratch);
 }
 
-static int unite(struct least *l, const struct state_ref *src, uint32_t k)
+static uint32_t hashes_of(const struct state_ref *s)
 {
+    return bits_load_u32(s->bytes + 13);
+}
+static uint64_t hash_of(const struct state_ref *s, uint32_t i)
+{
+    return bits_load_u64(s->bytes + HEAD_SIZE + 8 * (size_t)i);
+}
+
+/* All states' hashes by ranges, upward, until k are found: as hashes are uniform, few but the least are looked at. */
+static int unite(struct least *l, const struct state_ref *src, uint32_t k, uint8_t *scratch)
+{
+    uint32_t *at = carve(&scratch, k * sizeof *at);
+    uint64_t greatest = 0;
     for (uint32_t i = 0; i < k; i++) {
         const uint8_t *s = src[i].bytes;
         if (bits_load_u32(s + 1) != l->k || bits_load_u64(s + 5) != bits_load_u64(src[0].bytes + 5))
             return SKETCH_MISMATCH;
-        uint32_t m = bits_load_u32(s + 13);
-        for (uint32_t j = 0; j < m && least_add(l, bits_load_u64(s + HEAD_SIZE + 8 * (size_t)j)); j++)
-            ;
+        uint64_t last = hash_of(&src[i], hashes_of(&src[i]) - 1);
+        greatest = last > greatest ? last : greatest;
+        at[i] = 0;
+    }
+    for (uint32_t range = 1; range <= k && l->n < l->k; range++) {
+        uint64_t end = range == k ? greatest : greatest / k * range; /* the last of the range */
+        for (uint32_t i = 0; i < k; i++)
+            for (uint32_t n = hashes_of(&src[i]); at[i] < n && hash_of(&src[i], at[i]) <= end; at[i]++)
+                least_add(l, hash_of(&src[i], at[i]));
+        least_settle(l);
     }
     return SKETCH_OK;
 }
@@ -135,25 +170,26 @@ static int unite(struct least *l, const struct state_ref *src, uint32_t k)
 static int kmv_merge_k(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, int64_t end_ms,
                        const struct state_ref *src, uint32_t k, uint64_t seed, void *scratch)
 {
-    struct least l = least_new(params->k, scratch);
+    uint8_t *rest = scratch;
+    struct least l = least_new(params->k, &rest);
     if (k == 0)
         return SKETCH_BAD_DATA;
-    int rc = unite(&l, src, k);
+    int rc = unite(&l, src, k, rest);
     return rc != SKETCH_OK ? rc : least_write(&l, bits_load_u64(src[0].bytes + 5), dst, cap, ret_size);
 }
 
 static int kmv_estimate(const struct state_ref *src, uint32_t k, const struct sketch_params *params,
                         enum statistic statistic, const struct sketch_args *args, void *scratch, double *ret)
 {
-    struct least l = least_new(params->k, scratch);
+    uint8_t *rest = scratch;
+    struct least l = least_new(params->k, &rest);
     if (statistic != STATISTIC_DISTINCT)
         return SKETCH_BAD_DATA;
     if (k == 0)
         return SKETCH_NONE;
-    int rc = unite(&l, src, k);
+    int rc = unite(&l, src, k, rest);
     if (rc != SKETCH_OK)
         return rc;
-    least_settle(&l);
     *ret = l.n < l.k ? l.n : (l.k - 1) / (((double)l.v[l.k - 1] + 1) * 0x1p-64);
     return SKETCH_OK;
 }
