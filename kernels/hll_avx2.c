@@ -123,20 +123,37 @@ static uint32_t count(const uint8_t *registers, size_t m, uint8_t r)
     return (uint32_t)(lane[0] + lane[1] + lane[2] + lane[3]);
 }
 
-/* One value after the other, up to the greatest: few have any registers. */
+enum { FEW = 64 };
+
+/* Registers above r, one by one. */
+static void count_rest(const uint8_t *registers, size_t m, uint8_t r, uint32_t *ret_many)
+{
+    const __m256i value = _mm256_set1_epi8((char)r); /* all are below 64: signed comparison will do */
+    for (size_t i = 0; i < m; i += LANES) {
+        uint32_t above = (uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi8(load(registers + i), value));
+        for (; above != 0; above &= above - 1)
+            ret_many[registers[i + (unsigned)__builtin_ctz(above)]]++;
+    }
+}
+
+/* One value after the other, from the least on; the last few registers, whose values are many, each for itself. */
 static void histogram(const uint8_t *registers, size_t m, uint32_t *ret_many)
 {
-    size_t whole = m / LANES * LANES;
-    __m256i most = _mm256_setzero_si256();
+    size_t whole = m / LANES * LANES, left = whole;
+    __m256i least = _mm256_set1_epi8(63);
     for (size_t i = 0; i < whole; i += LANES)
-        most = _mm256_max_epu8(most, load(registers + i));
-    uint8_t high[LANES], to = 0;
-    _mm256_storeu_si256((__m256i *)(void *)high, most);
+        least = _mm256_min_epu8(least, load(registers + i));
+    uint8_t low[LANES], r = 63;
+    _mm256_storeu_si256((__m256i *)(void *)low, least);
     for (unsigned i = 0; i < LANES; i++)
-        to = high[i] > to ? high[i] : to;
+        r = low[i] < r ? low[i] : r;
     memset(ret_many, 0, 64 * sizeof *ret_many);
-    for (unsigned r = 0; whole > 0 && r <= to; r++)
-        ret_many[r] = count(registers, whole, (uint8_t)r);
+    for (; left > FEW; r++) {
+        ret_many[r] = count(registers, whole, r);
+        left -= ret_many[r];
+    }
+    if (left > 0)
+        count_rest(registers, whole, (uint8_t)(r - 1), ret_many);
     for (size_t i = whole; i < m; i++)
         ret_many[registers[i]]++;
 }

@@ -44,6 +44,23 @@ static void read(void *state)
     }
 }
 
+/* Moves the states together as the store's blocks do: all series' of one window, then those of the next. */
+static void pack(struct states *s)
+{
+    size_t bytes = 0, at = 0;
+    for (uint32_t i = 0; i < s->k * s->series; i++)
+        bytes += s->ref[i].size;
+    uint8_t *packed = bench_room(bytes);
+    for (uint32_t pane = 0; pane < s->k; pane++)
+        for (uint32_t series = 0; series < s->series; series++) {
+            struct state_ref *ref = &s->ref[series * s->k + pane];
+            memcpy(packed + at, ref->bytes, ref->size);
+            ref->bytes = packed + at;
+            at += ref->size;
+        }
+    s->bytes = packed;
+}
+
 static struct states *make_states(enum family family, enum statistic statistic, struct sketch_params params, uint32_t k,
                                   uint32_t n, uint32_t series, double spread)
 {
@@ -75,6 +92,7 @@ static void add_build(struct bench *b, const char *name, enum family family, str
 
 static void add_read(struct bench *b, const char *name, struct states *s, double target)
 {
+    pack(s);
     bench_add(b, (struct bench_job){name, "us", target, s->series, read, s, 1});
 }
 
