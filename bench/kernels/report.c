@@ -151,7 +151,7 @@ static void each_line(FILE *out, const struct bench *b, const char *kind, void (
 static const char *cell(char *text, size_t cap, double v)
 {
     if (v == v)
-        snprintf(text, cap, v >= 1000 ? "%.0f" : "%.2f", v);
+        snprintf(text, cap, v >= 1000 ? "%.0f" : v < 0.1 ? "%.2g" : "%.2f", v);
     else
         text[0] = '\0';
     return text;

@@ -9,6 +9,7 @@ import (
 	"math/rand"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -45,6 +46,15 @@ func values(n int) []float64 {
 	return v
 }
 
+// Of all threads, the collector's too; in steps of a microsecond at best, so only long runs are told by it.
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
 func main() {
 	for _, name := range []string{"perks", "tdigest", "hllpp"} {
 		if !packs[name].built {
@@ -62,8 +72,12 @@ func main() {
 			fmt.Fprintf(os.Stderr, "peers_go: no job %q\n", in.Text())
 			os.Exit(1)
 		}
-		start := time.Now()
+		cpu, start := cpuTime(), time.Now()
 		jobs[at].run()
-		fmt.Println(time.Since(start).Nanoseconds())
+		took := time.Since(start)
+		if cpu = cpuTime() - cpu; took > time.Millisecond && cpu > 0 && cpu < took { // others had the processor meanwhile
+			took = cpu
+		}
+		fmt.Println(took.Nanoseconds())
 	}
 }
