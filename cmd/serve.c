@@ -218,7 +218,7 @@ static int put_in_force(struct serving *v, struct plan *plan, struct err *e)
     snprintf(views, sizeof views, "%u", plan->views_n);
     log_line(LOG_INFO, "plan in force", "file", path, "queries", queries, "views", views, NULL);
     log_raw_queries(plan);
-    plan_in_force_set(&v->plans, plan);
+    plan_in_force_set(&v->plans, plan, wall_clock_now_ms(&v->clock));
     return 0;
 }
 

@@ -251,6 +251,7 @@ static int query_parsed(const struct executor *x, struct str text, const struct 
     r->ev.notes = &ret->notes;
     struct run first = *r;
     code = run_once(r, &options, ret, e);
+    ret->query = r->root->type == VALUE_MATRIX ? PLAN_NONE : r->bound.query;
     if (code == ERR_NOT_COVERED && !options.exact && x->plan) {
         /* The states at hand cannot say it within its guarantee; raw samples can. A run of its own: it needs a snapshot
          * of its own. */

@@ -49,6 +49,7 @@ struct result {
     struct notes notes;
     uint32_t sources; /* enum answer_source bits */
     uint64_t samples_n, states_n;
+    uint32_t query; /* of the plan; PLAN_NONE: it is none of its queries */
 };
 
 int query_run(const struct executor *x, struct str text, const struct query_options *o, struct arena *a,

@@ -2,15 +2,16 @@
 
 #include "base/alloc.h"
 
-static struct held_plan *held_new(struct plan *plan)
+static struct held_plan *held_new(struct plan *plan, int64_t now_ms)
 {
     struct held_plan *held = mem_alloc(sizeof *held);
-    *held = (struct held_plan){plan, plan, 1};
+    *held = (struct held_plan){plan, plan, plan ? plan_usage_new(plan, now_ms) : NULL, 1};
     return held;
 }
 
 static void held_free(struct held_plan *held)
 {
+    plan_usage_free(held->usage);
     plan_free(held->owned);
     mem_free(held);
 }
@@ -18,7 +19,7 @@ static void held_free(struct held_plan *held)
 void plan_in_force_init(struct plan_in_force *f)
 {
     pthread_mutex_init(&f->mutex, NULL);
-    f->now = held_new(NULL);
+    f->now = held_new(NULL, 0);
 }
 
 void plan_in_force_done(struct plan_in_force *f)
@@ -27,9 +28,9 @@ void plan_in_force_done(struct plan_in_force *f)
     pthread_mutex_destroy(&f->mutex);
 }
 
-void plan_in_force_set(struct plan_in_force *f, struct plan *plan)
+void plan_in_force_set(struct plan_in_force *f, struct plan *plan, int64_t now_ms)
 {
-    struct held_plan *fresh = held_new(plan);
+    struct held_plan *fresh = held_new(plan, now_ms);
     pthread_mutex_lock(&f->mutex);
     struct held_plan *old = f->now;
     f->now = fresh;

@@ -136,6 +136,38 @@ static void note_duration(struct server *s, const struct query_call *c, int code
              code == 0 ? "ok" : err_name(code), "query", text, NULL);
 }
 
+/* What is planned and never asked is said once, with what is asked instead. */
+static void log_unasked(const struct held_plan *held, int64_t now_ms)
+{
+    struct arena a;
+    struct plan_unasked *unasked;
+    uint32_t n;
+    struct err e = {0};
+    arena_init(&a, 16 << 20);
+    if (plan_usage_unasked(held->usage, now_ms, true, &a, &unasked, &n, &e) != 0)
+        n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        char planned[501];
+        struct str text = held->plan->queries[unasked[i].query].text;
+        snprintf(planned, sizeof planned, "%.*s", (int)(text.n < 500 ? text.n : 500), text.p);
+        if (unasked[i].nearest.n)
+            log_line(LOG_WARN, "a planned query was not asked in three of its intervals; one much like it was",
+                     "planned", planned, "asked", unasked[i].nearest.p, NULL);
+    }
+    arena_done(&a);
+}
+
+static void usage_note(struct server *s, const struct held_plan *held, const struct query_call *c, uint32_t query)
+{
+    enum { LOOK_EVERY_MS = 1000 };
+    if (!held->usage || c->options.exact)
+        return;
+    plan_usage_note(held->usage, query, c->text);
+    int64_t now_ms = server_now_ms(s), looked_ms = atomic_load(&s->usage_looked_ms);
+    if (now_ms - looked_ms >= LOOK_EVERY_MS && atomic_compare_exchange_strong(&s->usage_looked_ms, &looked_ms, now_ms))
+        log_unasked(held, now_ms);
+}
+
 /* Prometheus names the parameter for what it finds before it runs a query, and not for what happens while it runs. */
 static void write_error(struct http_response *r, struct err *e)
 {
@@ -162,6 +194,7 @@ static void run(struct server *s, struct query_call *c, const char *kind, struct
     struct executor x = server_executor(s, &held);
     int code = query_run(&x, c->text, &c->options, &a, &result, &e);
     if (code == 0) {
+        usage_note(s, held, c, result.query);
         stat_add(&query_samples, (int64_t)result.samples_n);
         stat_add(&query_states, (int64_t)result.states_n);
         write_result(r, c, &result);

@@ -89,6 +89,19 @@ static void add_process(const struct server *s, struct strbuf *b)
     add_memory(b);
 }
 
+static uint32_t unasked_n(const struct held_plan *held, int64_t now_ms)
+{
+    struct arena a;
+    struct plan_unasked *unasked;
+    uint32_t n;
+    struct err e = {0};
+    arena_init(&a, 16 << 20);
+    if (plan_usage_unasked(held->usage, now_ms, false, &a, &unasked, &n, &e) != 0)
+        n = 0;
+    arena_done(&a);
+    return n;
+}
+
 void api_metrics(struct server *s, struct http_request *q, struct http_response *r)
 {
     struct strbuf *b = &r->body;
@@ -111,6 +124,11 @@ void api_metrics(struct server *s, struct http_request *q, struct http_response 
         "Whether the last reload of the workload put a plan in force", reloaded.successful);
     add(b, "mullion_config_last_reload_success_timestamp_seconds", "gauge", "When a plan was put in force last",
         (double)reloaded.success_ms / 1000);
+    struct held_plan *held = plan_take(s->plans);
+    if (held->usage)
+        add(b, "mullion_planned_queries_unasked", "gauge",
+            "Planned queries that were not asked once in three of their intervals", unasked_n(held, server_now_ms(s)));
+    plan_give(s->plans, held);
     add(b, "mullion_backfill_windows", "gauge", "Windows of the plan that wait to be built from raw samples",
         ingest_backfill_left(s->ingest));
     int64_t watermark_ms = ingest_watermark(s->ingest);

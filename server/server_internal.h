@@ -20,6 +20,7 @@ struct server {
     struct executor executor; /* its plan: server_executor */
     struct plan_in_force *plans;
     struct reload *reload;
+    _Atomic int64_t usage_looked_ms; /* when unasked queries were looked for last */
     struct gate queries, writes;     /* writes: being decompressed and applied, so that memory is bounded */
     struct maintenance *maintenance; /* NULL in tests of handlers: nothing to wake */
     struct http_daemon *http;

@@ -174,6 +174,22 @@ def check_end(c, server, mode):
     thread.join()
 
 
+def check_unasked(c, server):
+    """A planned query under another name than the one asked: everything would go the slow way, and only this says so."""
+    deadline = time.monotonic() + 15
+    while harness.metric_value(server, "mullion_planned_queries_unasked") != 1 and time.monotonic() < deadline:
+        harness.instant(server, "count(http_requests_total)", time.time())
+        harness.instant(server, "sum(up)", time.time())
+        time.sleep(0.2)
+    c.equal(harness.metric_value(server, "mullion_planned_queries_unasked"), 1, "one planned query is not asked")
+    time.sleep(1.1)
+    harness.instant(server, "count(http_requests_total)", time.time())
+    said = [line for line in server.log.read_text().splitlines() if "not asked in three" in line]
+    c.equal(len(said), 1, "the log says so once")
+    c.that(said and "http_requests_total_2" in said[0] and "asked=count(http_requests_total)" in said[0],
+           f"with what is asked instead: {said}")
+
+
 def main():
     binary, c = pathlib.Path(sys.argv[1]).resolve(), harness.Checks()
     with harness.scratch("reload") as directory:
@@ -191,6 +207,9 @@ def main():
         mode.write_text("")
         with harness.mullion(directory / "mullion", directory / "data", "--workload", file) as server:
             c.equal(planned(server), [MAX, SUM], "a restart plans the same")
+        workload(file, text="queries:\n  - {query: count(http_requests_total_2), every: 1s}\n  - {query: sum(up), every: 1s}\n")
+        with harness.mullion(directory / "mullion", directory / "renamed", "--workload", file) as server:
+            check_unasked(c, server)
         with harness.mullion(directory / "mullion", directory / "plain") as server:
             status, body = reload(server)
             c.equal(status, 400, "nothing to reload")
