@@ -11,7 +11,6 @@
 enum { SOLVER_MEMORY_MB = 4096 };
 /* The objective is scaled to about this much, since the solver's tolerances are half absolute. */
 #define OBJECTIVE_SCALE 1000.0
-#define ROW_TOLERANCE 1e-6
 
 void milp_add_row(struct milp *m, double low, double high)
 {
@@ -29,7 +28,7 @@ void milp_add_term(struct milp *m, uint32_t column, double factor)
     m->rows[m->rows_n - 1].n++;
 }
 
-int64_t milp_broken_row(const struct milp *m, const double *values)
+int64_t milp_broken_row(const struct milp *m, const double *values, double tolerance)
 {
     for (uint32_t i = 0; i < m->rows_n; i++) {
         const struct milp_row *row = &m->rows[i];
@@ -39,7 +38,7 @@ int64_t milp_broken_row(const struct milp *m, const double *values)
             sum += term;
             size += fabs(term);
         }
-        if (!(sum >= row->low - ROW_TOLERANCE * size && sum <= row->high + ROW_TOLERANCE * size))
+        if (!(sum >= row->low - tolerance * size && sum <= row->high + tolerance * size))
             return i;
     }
     return -1;
@@ -193,6 +192,7 @@ static void solve(struct solving *v)
     glp_init_iocp(&parm);
     parm.msg_lev = GLP_MSG_OFF;
     parm.tol_obj = 1e-10;
+    parm.mir_cuts = GLP_ON; /* for the limit's row; the others did not pay */
     parm.cb_func = watch;
     parm.cb_info = v;
     state_problem(v, p);

@@ -60,8 +60,11 @@ struct milp_answer {
 /* `start` (by column, NULL for none): a solution to begin with. */
 enum milp_status milp_solve(const struct milp *m, const double *start, const struct milp_options *options,
                             struct milp_answer *answer);
-/* The first row that the values break by more than a rounding error, or -1. */
-int64_t milp_broken_row(const struct milp *m, const double *values);
+/* The first row that the values break by more than `tolerance` of its terms' sizes and 1, or -1. */
+int64_t milp_broken_row(const struct milp *m, const double *values, double tolerance);
+/* What rounding errors come to; and what an answer of the solver may miss, whose whole columns were whole to 1e-5. */
+#define MILP_ROUNDING 1e-9
+#define MILP_SOLVED 1e-4
 /* GLPK's version, as text. */
 const char *milp_solver_version(void);
 

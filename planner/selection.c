@@ -8,6 +8,10 @@
 void selection_init(struct selection *s, struct arena *a)
 {
     *s = (struct selection){.arena = a, .limit_bytes = INFINITY};
+    /* A place to stand for runs of nothing. */
+    s->needs = arena_grow(a, NULL, &s->needs_cap, 1, sizeof *s->needs);
+    s->requires = arena_grow(a, NULL, &s->requires_cap, 1, sizeof *s->requires);
+    s->reaches = arena_grow(a, NULL, &s->reaches_cap, 1, sizeof *s->reaches);
 }
 
 uint32_t selection_add_item(struct selection *s, double open_cost, double keep_cost_per_ms, double bytes_per_ms,

@@ -44,7 +44,7 @@ struct selection_reduced {
     uint32_t *group_of;  /* by reduced group: the original's */
     uint32_t *choice_of; /* by reduced choice: the original's */
     uint32_t *settled;   /* by original group: the choice every answer here takes when the group is reached, or NONE */
-    uint32_t *component; /* by reduced group: 0..components_n, in order of their first group */
+    uint32_t *component; /* by reduced group: 0..components_n, in order of their first group; by selection_split */
     uint32_t components_n;
     double settled_cost; /* of all items and choices that are no longer in s */
     double settled_bytes;
@@ -52,12 +52,13 @@ struct selection_reduced {
 /* Drop what some optimum does without, fold what only one group uses into its choices. `s` lives in `a`. With
  * `limited` what is dropped is not needed by the optimum under any limit either. */
 void selection_reduce(const struct selection *s, bool limited, struct arena *a, struct selection_reduced *ret);
-/* The problem of one component; *ret_groups: by its group, the reduced one; *ret_choices: by its choice. */
+/* The problem of one component. */
 struct selection_part {
     struct selection s;
-    uint32_t *group_of, *choice_of;
+    uint32_t *group_of, *choice_of; /* by its own: the reduced one */
 };
-void selection_split(const struct selection_reduced *r, struct arena *a, struct selection_part *ret_parts);
+/* components_n of them, in `a`. */
+struct selection_part *selection_split(struct selection_reduced *r, struct arena *a);
 
 /* The MILP of a problem: rows in `a`. Columns are choices, then items, then reaches of items that have several. */
 void selection_model(const struct selection *s, struct arena *a, struct milp *ret);

@@ -237,14 +237,14 @@ static bool take_answer(const struct model *o, const struct milp_answer *found, 
                         double *values, const char **ret_reason)
 {
     const struct selection *s = o->s;
-    if (milp_broken_row(o->m, found->values) >= 0) {
+    if (milp_broken_row(o->m, found->values, MILP_SOLVED) >= 0) {
         *ret_reason = "the solver's answer breaks a row of the model";
         return false;
     }
     choices_of(s, found->values, checked->choice);
     selection_evaluate(s, checked);
     columns_of(o, checked, values);
-    if (milp_broken_row(o->m, values) >= 0 || !selection_fits(s, checked->bytes)) {
+    if (milp_broken_row(o->m, values, MILP_ROUNDING) >= 0 || !selection_fits(s, checked->bytes)) {
         *ret_reason = "the solver's answer, rounded, breaks a row of the model";
         return false;
     }

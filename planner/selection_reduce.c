@@ -5,6 +5,7 @@
  *   settle    a root group with one choice left takes it: its items are open for all others, its groups are roots
  *   dominated a choice that costs no less than another of its group, needing at least the same; or that with all it
  *             needs for nothing costs no less than another that pays everything alone
+ *   too large a choice that alone holds more than the limit
  *   hopeless  an item whose users save less by it, all together, than it costs
  *
  * With a limit, what stands in for something else must not hold more bytes. Each rule keeps one optimum, and goes by
@@ -30,6 +31,7 @@ struct reducer {
     double *cost, *bytes;
     struct list *needs;
     double *full, *full_bytes; /* with all it needs and reaches, alone */
+    double *own_bytes;         /* with all it needs */
     /* of items */
     struct selection_item *items;
     struct list *requires;
@@ -235,6 +237,7 @@ static void price_alone(struct reducer *r)
                 bytes += item_bytes(r, r->closure[k], r->mark_ms[r->closure[k]]);
             }
             clear_closure(r);
+            r->own_bytes[c] = bytes;
             for (uint32_t k = 0; k < s->choices[c].reaches_n; k++) {
                 cost += r->least[s->reaches[s->choices[c].reaches_first + k]];
                 bytes += r->least_bytes[s->reaches[s->choices[c].reaches_first + k]];
@@ -292,6 +295,23 @@ static void drop_dominated(struct reducer *r)
                 if (b != a && !r->dead[b] && dominates(r, a, b) && (a < b || !dominates(r, b, a)))
                     kill_choice(r, b);
             }
+        }
+    }
+}
+
+/* What alone holds more than the limit is no choice; but a group keeps one, so that there is something to be said. */
+static void drop_too_large(struct reducer *r)
+{
+    const struct selection *s = r->s;
+    for (uint32_t g = 0; r->limited && g < s->groups_n; g++) {
+        uint32_t end = s->groups[g].first + s->groups[g].n, least = SELECTION_NONE;
+        for (uint32_t c = s->groups[g].first; c < end; c++) {
+            if (!r->dead[c] && (least == SELECTION_NONE || r->own_bytes[c] < r->own_bytes[least]))
+                least = c;
+        }
+        for (uint32_t c = s->groups[g].first; c < end; c++) {
+            if (!r->dead[c] && c != least && !selection_fits(s, r->own_bytes[c] + r->bytes_sum))
+                kill_choice(r, c);
         }
     }
 }
@@ -400,6 +420,7 @@ static bool reducer_init(struct reducer *r, const struct selection *s, bool limi
                           .bytes = ZEROED(a, double, choices_n),
                           .full = ZEROED(a, double, choices_n),
                           .full_bytes = ZEROED(a, double, choices_n),
+                          .own_bytes = ZEROED(a, double, choices_n),
                           .needs = ZEROED(a, struct list, choices_n),
                           .items = arena_dup(a, s->items, items_n * sizeof *s->items),
                           .requires = ZEROED(a, struct list, items_n),
@@ -485,45 +506,6 @@ static void state_rest(struct reducer *r, struct selection_reduced *ret)
     }
 }
 
-static uint32_t find(uint32_t *parent, uint32_t i)
-{
-    while (parent[i] != i)
-        i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-static void unite(uint32_t *parent, uint32_t a, uint32_t b)
-{
-    a = find(parent, a);
-    b = find(parent, b);
-    parent[a > b ? a : b] = a > b ? b : a;
-}
-
-/* Groups joined by an item or by reaching one another, numbered by their first group. */
-static void find_components(struct selection_reduced *r, struct arena *a)
-{
-    const struct selection *s = &r->s;
-    uint32_t *parent = ARENA_ARRAY(a, uint32_t, s->groups_n + s->items_n);
-    r->component = ARENA_ARRAY(a, uint32_t, s->groups_n);
-    if (arena_failed(a))
-        return;
-    for (uint32_t i = 0; i < s->groups_n + s->items_n; i++)
-        parent[i] = i;
-    for (uint32_t i = 0; i < s->items_n; i++) {
-        for (uint32_t k = s->items[i].first; k < s->items[i].first + s->items[i].n; k++)
-            unite(parent, s->groups_n + i, s->groups_n + s->requires[k].item);
-    }
-    for (uint32_t c = 0; c < s->choices_n; c++) {
-        const struct selection_choice *choice = &s->choices[c];
-        for (uint32_t k = choice->needs_first; k < choice->needs_first + choice->needs_n; k++)
-            unite(parent, choice->group, s->groups_n + s->needs[k].item);
-        for (uint32_t k = choice->reaches_first; k < choice->reaches_first + choice->reaches_n; k++)
-            unite(parent, choice->group, s->reaches[k]);
-    }
-    for (uint32_t g = 0; g < s->groups_n; g++)
-        r->component[g] = find(parent, g) == g ? r->components_n++ : r->component[find(parent, g)];
-}
-
 void selection_reduce(const struct selection *s, bool limited, struct arena *a, struct selection_reduced *ret)
 {
     struct reducer r;
@@ -539,6 +521,7 @@ void selection_reduce(const struct selection *s, bool limited, struct arena *a, 
         find_users(&r);
         fold_private(&r);
         price_alone(&r);
+        drop_too_large(&r);
         drop_dominated(&r);
         drop_hopeless(&r);
         settle(&r);
@@ -550,5 +533,4 @@ void selection_reduce(const struct selection *s, bool limited, struct arena *a, 
     ret->settled_cost = r.cost_sum;
     ret->settled_bytes = r.bytes_sum;
     state_rest(&r, ret);
-    find_components(ret, a);
 }

@@ -13,6 +13,7 @@
 
 /* Fewer combinations than this are looked at one by one. */
 #define COMBINATIONS_FEW 2000.0
+enum { PRICES_MAX = 40 };
 #define SCRATCH_BYTES ((size_t)8 << 30)
 
 struct solver {
@@ -89,10 +90,9 @@ static double solve_free(struct solver *v, const struct selection *limited, uint
     struct selection_reduced r;
     s.limit_bytes = INFINITY;
     selection_reduce(&s, false, a, &r);
-    struct selection_part *parts = ARENA_ARRAY(a, struct selection_part, r.components_n);
     if (arena_failed(a))
         return 0;
-    selection_split(&r, a, parts);
+    struct selection_part *parts = selection_split(&r, a);
     uint32_t *part_choice = ARENA_ARRAY(a, uint32_t, s.groups_n);
     if (arena_failed(a))
         return 0;
@@ -110,8 +110,8 @@ static double solve_free(struct solver *v, const struct selection *limited, uint
     return bound;
 }
 
-/* The same problem where bytes are what is paid. */
-static void price_bytes(const struct selection *s, struct arena *a, struct selection *ret)
+/* The same problem with other prices: of a unit of cost and of a byte. */
+static void reprice(const struct selection *s, double of_cost, double of_byte, struct arena *a, struct selection *ret)
 {
     *ret = *s;
     ret->arena = a;
@@ -119,17 +119,18 @@ static void price_bytes(const struct selection *s, struct arena *a, struct selec
     ret->items = arena_dup(a, s->items, s->items_n * sizeof *s->items);
     ret->choices = arena_dup(a, s->choices, s->choices_n * sizeof *s->choices);
     for (uint32_t i = 0; ret->items && i < s->items_n; i++) {
-        ret->items[i].open_cost = 0;
-        ret->items[i].keep_cost_per_ms = s->items[i].bytes_per_ms;
+        ret->items[i].open_cost *= of_cost;
+        ret->items[i].keep_cost_per_ms = of_cost * s->items[i].keep_cost_per_ms + of_byte * s->items[i].bytes_per_ms;
     }
     for (uint32_t c = 0; ret->choices && c < s->choices_n; c++)
-        ret->choices[c].cost = s->choices[c].bytes;
+        ret->choices[c].cost = of_cost * s->choices[c].cost + of_byte * s->choices[c].bytes;
 }
 
 static double evaluate_choice(const struct selection *s, const uint32_t *choice, struct arena *a, double *ret_bytes)
 {
     struct selection_answer answer;
     selection_answer_init(s, a, &answer);
+    *ret_bytes = INFINITY;
     if (arena_failed(a))
         return INFINITY;
     memcpy(answer.choice, choice, s->groups_n * sizeof *choice);
@@ -145,43 +146,132 @@ static int over_limit(const struct selection *s, bool proved, struct err *e)
     return err_set(e, ERR_TIMEOUT, "nothing that fits %.0f bytes was found before the deadline", s->limit_bytes);
 }
 
-/* What the limit leaves; `choice` holds the free optimum and gets the answer, or the fewest bytes found. */
+/* An answer and what it comes to. */
+struct point {
+    uint32_t *choice;
+    double cost, bytes;
+};
+
+/* The optimum at other prices, each component proved alone; returns a bound on it. */
+static double solve_repriced(struct solver *v, const struct selection *s, double of_cost, double of_byte,
+                             struct point *ret, struct arena *a)
+{
+    struct selection repriced;
+    struct arena scratch;
+    arena_init(&scratch, SCRATCH_BYTES);
+    reprice(s, of_cost, of_byte, &scratch, &repriced);
+    double bound = arena_failed(&scratch) ? 0 : solve_free(v, &repriced, ret->choice, &scratch);
+    arena_done(&scratch);
+    ret->cost = evaluate_choice(s, ret->choice, a, &ret->bytes);
+    return bound;
+}
+
+/*
+ * A price on bytes takes the limit's place: what is cheapest at a price, over all, is a bound on the cost within the
+ * limit (Everett 1963), and where it fits, an answer. The price that gives the highest bound is where the line through
+ * an answer that fits and one that does not is the lower hull of (bytes, cost). Leaves the best that fits in `fits`.
+ */
+static double price_limit(struct solver *v, const struct selection *s, struct point *fits, struct point *over,
+                          struct arena *a)
+{
+    struct point best = {ARENA_ARRAY(a, uint32_t, s->groups_n), 0, 0},
+                 now = {ARENA_ARRAY(a, uint32_t, s->groups_n), 0, 0};
+    double bound = -INFINITY;
+    if (arena_failed(a))
+        return bound;
+    memcpy(best.choice, fits->choice, s->groups_n * sizeof *best.choice);
+    best.cost = fits->cost;
+    for (int step = 0; step < PRICES_MAX && time_left_ms(v) != 0; step++) {
+        double price = (fits->cost - over->cost) / (over->bytes - fits->bytes);
+        if (!(price > 0) || isinf(price))
+            break;
+        bound = fmax(bound, solve_repriced(v, s, 1, price, &now, a) - price * s->limit_bytes);
+        double on_line = fits->cost + price * fits->bytes;
+        struct point *end = selection_fits(s, now.bytes) ? fits : over, was = *end;
+        bool is_lower = selection_is_lower(now.cost + price * now.bytes, on_line);
+        if (end == fits && now.cost < best.cost) {
+            memcpy(best.choice, now.choice, s->groups_n * sizeof *best.choice);
+            best.cost = now.cost;
+        }
+        *end = now;
+        now = was;
+        if (!is_lower)
+            break;
+    }
+    *fits = best;
+    return bound;
+}
+
+/* From the best that fits so far to one that the search finds from there, or by itself, if that is cheaper. */
+static void search_limit(const struct selection *s, struct point *fits, struct arena *a)
+{
+    uint32_t *choice = ARENA_ARRAY(a, uint32_t, s->groups_n);
+    for (int from = 0; choice && from < 2; from++) {
+        double bytes;
+        for (uint32_t g = 0; g < s->groups_n; g++)
+            choice[g] = from == 0 ? SELECTION_NONE : fits->choice[g];
+        if (!selection_search(s, choice, a))
+            continue;
+        double cost = evaluate_choice(s, choice, a, &bytes);
+        if (cost < fits->cost || !selection_fits(s, fits->bytes)) {
+            memcpy(fits->choice, choice, s->groups_n * sizeof *choice);
+            fits->cost = cost;
+            fits->bytes = bytes;
+        }
+    }
+}
+
+/* What the limit leaves, once something may fit. Returns a bound on it; INFINITY: proved that nothing fits. */
+static double solve_within(struct solver *v, const struct selection *s, uint32_t *choice, bool free_proved,
+                           struct arena *a)
+{
+    struct selection_reduced r;
+    selection_reduce(s, true, a, &r);
+    uint32_t groups_n = r.s.groups_n;
+    struct point fits = {ARENA_ARRAY(a, uint32_t, groups_n), 0, 0}, over = {ARENA_ARRAY(a, uint32_t, groups_n), 0, 0};
+    if (arena_failed(a))
+        return -INFINITY;
+    double bound = groups_n == 0 ? 0 : -INFINITY; /* of what presolve left: nothing is proved to cost nothing */
+    bool no_time = v->options->deadline_ms == 0;
+    solve_repriced(v, &r.s, 0, 1, &fits, a);
+    if (selection_fits(&r.s, fits.bytes) && !no_time && free_proved) {
+        solve_repriced(v, &r.s, 1, 0, &over, a);
+        if (!selection_fits(&r.s, over.bytes))
+            bound = price_limit(v, &r.s, &fits, &over, a);
+    }
+    search_limit(&r.s, &fits, a);
+    v->answer->status = SELECTION_OPTIMAL; /* of what now decides */
+    v->answer->reason = NULL;
+    if (no_time)
+        note_status(v, SELECTION_DEADLINE, NULL);
+    else if (groups_n > 0)
+        bound = fmax(bound, solve_model(v, &r.s, fits.choice, a));
+    v->answer->components = groups_n > 0;
+    memcpy(choice, r.settled, s->groups_n * sizeof *choice);
+    for (uint32_t g = 0; g < groups_n; g++)
+        choice[r.group_of[g]] = r.choice_of[fits.choice[g]];
+    return bound + r.settled_cost;
+}
+
+/* `choice` gets the best that fits; if nothing does, what holds the fewest bytes. */
 static int solve_limited(struct solver *v, const struct selection *s, uint32_t *choice, double *bound, struct arena *a,
                          struct err *e)
 {
-    struct selection_reduced r;
-    struct selection bytes_problem;
-    selection_reduce(s, true, a, &r);
-    uint32_t *least = ARENA_ARRAY(a, uint32_t, s->groups_n), *best = ARENA_ARRAY(a, uint32_t, s->groups_n);
-    price_bytes(&r.s, a, &bytes_problem);
-    if (arena_failed(a))
-        return arena_check(a, "planning", e);
+    bool free_proved = v->answer->status == SELECTION_OPTIMAL;
+    struct point least = {choice, 0, 0};
     v->answer->status = SELECTION_OPTIMAL;
-    solve_free(v, &bytes_problem, least, a);
+    solve_repriced(v, s, 0, 1, &least, a);
     bool least_proved = v->answer->status == SELECTION_OPTIMAL;
-    double bytes = 0;
-    evaluate_choice(&r.s, least, a, &bytes);
-    bool fits = selection_fits(&r.s, bytes);
-    memcpy(best, least, r.s.groups_n * sizeof *best);
-    bool searched = selection_search(&r.s, best, a);
-    if (!searched)
-        memcpy(best, least, r.s.groups_n * sizeof *best);
-    fits |= searched;
-    v->answer->status = SELECTION_OPTIMAL;
-    v->answer->reason = NULL;
-    double its_bound = -INFINITY;
-    if (v->options->deadline_ms == 0)
-        note_status(v, SELECTION_DEADLINE, NULL);
-    else if (r.s.groups_n > 0 && (fits || !least_proved))
-        its_bound = solve_model(v, &r.s, best, a) + r.settled_cost;
-    *bound = fmax(*bound, its_bound);
-    memcpy(choice, r.settled, s->groups_n * sizeof *choice);
-    for (uint32_t g = 0; g < r.s.groups_n; g++)
-        choice[r.group_of[g]] = r.choice_of[best[g]];
-    v->answer->components = r.s.groups_n > 0;
-    evaluate_choice(s, choice, a, &bytes);
     int rc = arena_check(a, "planning", e);
-    return rc == 0 && !selection_fits(s, bytes) ? over_limit(s, least_proved || isinf(its_bound), e) : rc;
+    if (rc != 0)
+        return rc;
+    if (least_proved && !selection_fits(s, least.bytes))
+        return over_limit(s, true, e);
+    double its_bound = solve_within(v, s, choice, free_proved, a);
+    *bound = fmax(*bound, its_bound);
+    evaluate_choice(s, choice, a, &least.bytes);
+    rc = arena_check(a, "planning", e);
+    return rc == 0 && !selection_fits(s, least.bytes) ? over_limit(s, its_bound == INFINITY, e) : rc;
 }
 
 /* The whole as stated, for comparisons. */

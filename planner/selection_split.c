@@ -6,6 +6,45 @@
 
 #include "planner/selection_internal.h"
 
+static uint32_t find(uint32_t *parent, uint32_t i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static void unite(uint32_t *parent, uint32_t a, uint32_t b)
+{
+    a = find(parent, a);
+    b = find(parent, b);
+    parent[a > b ? a : b] = a > b ? b : a;
+}
+
+/* Groups joined by an item or by reaching one another, numbered by their first group. */
+static void find_components(struct selection_reduced *r, struct arena *a)
+{
+    const struct selection *s = &r->s;
+    uint32_t *parent = ARENA_ARRAY(a, uint32_t, s->groups_n + s->items_n);
+    r->component = ARENA_ARRAY(a, uint32_t, s->groups_n);
+    if (arena_failed(a))
+        return;
+    for (uint32_t i = 0; i < s->groups_n + s->items_n; i++)
+        parent[i] = i;
+    for (uint32_t i = 0; i < s->items_n; i++) {
+        for (uint32_t k = s->items[i].first; k < s->items[i].first + s->items[i].n; k++)
+            unite(parent, s->groups_n + i, s->groups_n + s->requires[k].item);
+    }
+    for (uint32_t c = 0; c < s->choices_n; c++) {
+        const struct selection_choice *choice = &s->choices[c];
+        for (uint32_t k = choice->needs_first; k < choice->needs_first + choice->needs_n; k++)
+            unite(parent, choice->group, s->groups_n + s->needs[k].item);
+        for (uint32_t k = choice->reaches_first; k < choice->reaches_first + choice->reaches_n; k++)
+            unite(parent, choice->group, s->reaches[k]);
+    }
+    for (uint32_t g = 0; g < s->groups_n; g++)
+        r->component[g] = find(parent, g) == g ? r->components_n++ : r->component[find(parent, g)];
+}
+
 /* Where the groups of each component are: a counting sort. */
 static uint32_t *sort_groups(const struct selection_reduced *r, struct arena *a, uint32_t *first)
 {
@@ -77,9 +116,11 @@ static void add_group(struct splitter *p, uint32_t g)
     }
 }
 
-void selection_split(const struct selection_reduced *r, struct arena *a, struct selection_part *ret_parts)
+struct selection_part *selection_split(struct selection_reduced *r, struct arena *a)
 {
     const struct selection *from = &r->s;
+    find_components(r, a);
+    struct selection_part *parts = ARENA_ARRAY(a, struct selection_part, r->components_n);
     uint32_t *first = arena_zalloc(a, ((size_t)r->components_n + 2) * sizeof *first);
     uint32_t *groups = first ? sort_groups(r, a, first) : NULL;
     struct splitter p = {.r = r,
@@ -88,7 +129,7 @@ void selection_split(const struct selection_reduced *r, struct arena *a, struct 
                          .items = ARENA_ARRAY(a, uint32_t, from->items_n),
                          .group_in = ARENA_ARRAY(a, uint32_t, from->groups_n)};
     for (uint32_t k = 0; !arena_failed(a) && k < r->components_n; k++) {
-        p.part = &ret_parts[k];
+        p.part = &parts[k];
         p.seen_now = k + 1;
         p.items_n = 0;
         uint32_t choices_n = 0;
@@ -107,4 +148,5 @@ void selection_split(const struct selection_reduced *r, struct arena *a, struct 
         for (uint32_t n = first[k]; !arena_failed(a) && n < first[k + 1]; n++)
             add_group(&p, groups[n]);
     }
+    return parts;
 }

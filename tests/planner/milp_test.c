@@ -46,7 +46,7 @@ START_TEST(knapsacks)
     ck_assert_double_eq_tol(answer.objective, -21, 1e-9);
     ck_assert_double_eq_tol(answer.bound, -21, 1e-9);
     ck_assert(values[0] == 0 && values[1] == 1 && values[2] == 0 && values[3] == 1);
-    ck_assert_int_eq(milp_broken_row(&m, values), -1);
+    ck_assert_int_eq(milp_broken_row(&m, values, MILP_ROUNDING), -1);
     /* Beginning with a worse solution, and with the best, ends alike. */
     double starts[2][4] = {{1, 0, 1, 0}, {0, 1, 0, 1}};
     for (int i = 0; i < 2; i++) {
@@ -130,7 +130,11 @@ START_TEST(broken_rows_are_found)
         int row;
     } cases[] = {{{0, 0}, 1}, {{1, 0}, -1}, {{0, 1}, -1}, {{1, 1}, 1}, {{0.5, 0.25}, -1}, {{0.9, 0}, 1}, {{NAN, 0}, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        ck_assert_int_eq(milp_broken_row(&m, cases[i].values), cases[i].row);
+        ck_assert_int_eq(milp_broken_row(&m, cases[i].values, MILP_ROUNDING), cases[i].row);
+    /* 2.01 of at most 2, by terms of 3.01 in all with the 1. */
+    double over[2] = {0.01, 1};
+    ck_assert_int_eq(milp_broken_row(&m, over, 0.003), 1);
+    ck_assert_int_eq(milp_broken_row(&m, over, 0.004), -1);
     arena_done(&a);
 }
 END_TEST
@@ -177,7 +181,7 @@ START_TEST(random_programs_against_all_vectors)
                     sum += m.terms[m.rows[r].first + k].factor * values[m.terms[m.rows[r].first + k].column];
                 fits &= sum >= m.rows[r].low && sum <= m.rows[r].high;
             }
-            ck_assert(fits == (milp_broken_row(&m, values) < 0));
+            ck_assert(fits == (milp_broken_row(&m, values, MILP_ROUNDING) < 0));
             best = fits ? fmin(best, cost) : best;
         }
         enum milp_status status = milp_solve(&m, NULL, &options, &answer);
