@@ -17,7 +17,7 @@ struct input {
 
 static struct sketch_params choose_params(struct choices *c, enum family family)
 {
-    static const uint32_t ks[] = {8, 16, 52, 269}, bins[] = {0, 16, 64, 2048}, ps[] = {4, 8, 14, 18};
+    static const uint32_t ks[] = {8, 16, 52, 269}, bins[] = {0, 16, 64, 2048}, ps[] = {4, 8, 11, 14};
     static const double alphas[] = {0.01, 0.05, 0.3, 1e-6};
     uint32_t which = choose_below(c, 4);
     if (family == FAMILY_KLL)
@@ -131,12 +131,20 @@ static void *scratch_new(const struct input *in)
     return scratch;
 }
 
+/* Does the answer depend on q, key or group? */
+static bool takes_arguments(const struct input *in, enum statistic statistic)
+{
+    return statistic == STATISTIC_QUANTILE || statistic == STATISTIC_QUANTILE_RANK ||
+           statistic == STATISTIC_POINT_COUNT || in->params.rows > 0;
+}
+
 static void input_read(const struct input *in)
 {
     static const double quantiles[] = {-1, 0, 0.01, 0.5, 0.99, 1, 2, NAN};
     void *scratch = scratch_new(in);
     for (uint32_t r = 0; r < in->f->readouts_n; r++) {
-        for (size_t q = 0; q < sizeof quantiles / sizeof *quantiles; q++) {
+        size_t asks = takes_arguments(in, in->f->readouts[r].statistic) ? sizeof quantiles / sizeof *quantiles : 1;
+        for (size_t q = 0; q < asks; q++) {
             struct sketch_args args = {
                 .start_ms = -PANE_MS, .end_ms = STATES_MAX * PANE_MS, .q = quantiles[q], .key = q, .group = q % 3};
             double v;
