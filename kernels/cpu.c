@@ -11,8 +11,11 @@
 
 #include "kernels/ops.h"
 
-static const struct order_ops order_scalar = {order_keys_scalar, order_sort_scalar, order_select_scalar,
-                                              order_between_scalar};
+static const struct order_ops order_scalar = {.keys = order_keys_scalar,
+                                              .values = order_values_scalar,
+                                              .sort = order_sort_scalar,
+                                              .select = order_select_scalar,
+                                              .between = order_between_scalar};
 struct order_ops order_ops;
 
 static const struct frame_ops frame_scalar = {.unpack = frame_unpack_scalar,

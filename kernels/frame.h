@@ -21,6 +21,8 @@ size_t frame_scratch(uint32_t n); /* scratch bytes for encode, 16-aligned */
 
 /* Returns bytes written, or 0 if n is out of range or cap < frame_bound(n). */
 size_t frame_encode_f64(uint8_t *dst, size_t cap, const double *v, uint32_t n, void *scratch);
+/* As frame_encode_f64, but 0 too when the values are no decimals, exactly or nearly, and not all the same. */
+size_t frame_encode_decimals(uint8_t *dst, size_t cap, const double *v, uint32_t n, void *scratch);
 size_t frame_encode_i64(uint8_t *dst, size_t cap, const int64_t *v, uint32_t n, void *scratch);
 
 /* Returns the bytes the frame took (<= size), or 0 if malformed; out[n..n+FRAME_SLACK) may be overwritten. */

@@ -186,7 +186,8 @@ static uint8_t *put_verbatim(uint8_t *p, const double *v, unsigned n, struct fra
     return put_frame(p, &plan, &map, v, n, work);
 }
 
-static uint8_t *put_doubles(uint8_t *p, const double *v, unsigned n, struct frame_work *work)
+/* NULL if only ordered bits hold the values and those are not asked for. */
+static uint8_t *put_doubles(uint8_t *p, const double *v, unsigned n, bool ordered, struct frame_work *work)
 {
     uint64_t differ = 0;
     for (unsigned i = 1; i < n; i++)
@@ -203,9 +204,12 @@ static uint8_t *put_doubles(uint8_t *p, const double *v, unsigned n, struct fram
             return put_frame(p, &plan, &map, v, n, work);
     }
 
-    frame_map_ordered(work->ordered, v, n);
-    map = (struct frame_map){.e = FRAME_E_ORDERED, .shift = frame_map_shift(work->ordered, n)};
-    frame_plan_integers(&plan, work->ordered, n, work->rows[0]);
+    plan.bytes = 8 * (size_t)n;
+    if (ordered) {
+        frame_map_ordered(work->ordered, v, n);
+        map = (struct frame_map){.e = FRAME_E_ORDERED, .shift = frame_map_shift(work->ordered, n)};
+        frame_plan_integers(&plan, work->ordered, n, work->rows[0]);
+    }
 
     struct frame_map near_map;
     if (find_near_decimal(&near_map, v, n, work)) {
@@ -215,6 +219,8 @@ static uint8_t *put_doubles(uint8_t *p, const double *v, unsigned n, struct fram
         if (bytes < plan.bytes)
             return put_frame(p, &near_plan, &near_map, v, n, work);
     }
+    if (!ordered)
+        return NULL;
     return plan.bytes > 8 * (size_t)n ? put_verbatim(p, v, n, work) : put_frame(p, &plan, &map, v, n, work);
 }
 
@@ -222,7 +228,15 @@ size_t frame_encode_f64(uint8_t *dst, size_t cap, const double *v, uint32_t n, v
 {
     if (n == 0 || n > FRAME_MAX_N || cap < frame_bound(n))
         return 0;
-    return (size_t)(put_doubles(dst, v, n, scratch) - dst);
+    return (size_t)(put_doubles(dst, v, n, true, scratch) - dst);
+}
+
+size_t frame_encode_decimals(uint8_t *dst, size_t cap, const double *v, uint32_t n, void *scratch)
+{
+    if (n == 0 || n > FRAME_MAX_N || cap < frame_bound(n))
+        return 0;
+    uint8_t *end = put_doubles(dst, v, n, false, scratch);
+    return end ? (size_t)(end - dst) : 0;
 }
 
 size_t frame_encode_i64(uint8_t *dst, size_t cap, const int64_t *v, uint32_t n, void *scratch)

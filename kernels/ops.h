@@ -19,6 +19,7 @@
  * tmp. */
 struct order_ops {
     void (*keys)(uint64_t *keys, const uint8_t *values, size_t n);
+    void (*values)(double *values, const uint64_t *keys, size_t n);
     void (*sort)(uint64_t *v, size_t n, uint64_t *tmp);
     void (*select)(uint64_t *v, size_t n, size_t at, uint64_t *tmp);
     /* The keys of the values that lie in [low, high] to out, in order; returns how many, and in *ret_below how many are
@@ -28,6 +29,7 @@ struct order_ops {
 enum { ORDER_SLACK = 8 };
 extern struct order_ops order_ops;
 void order_keys_scalar(uint64_t *keys, const uint8_t *values, size_t n);
+void order_values_scalar(double *values, const uint64_t *keys, size_t n);
 void order_sort_scalar(uint64_t *v, size_t n, uint64_t *tmp);
 void order_select_scalar(uint64_t *v, size_t n, size_t at, uint64_t *tmp);
 size_t order_between_scalar(uint64_t *out, const uint8_t *values, size_t n, uint64_t low, uint64_t high,

@@ -79,6 +79,12 @@ void order_keys_scalar(uint64_t *keys, const uint8_t *values, size_t n)
         keys[i] = order_key_at(values + i * 8);
 }
 
+void order_values_scalar(double *values, const uint64_t *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        values[i] = order_value(keys[i]);
+}
+
 void order_merge_blocks(uint64_t *v, size_t n, size_t run, uint64_t *tmp)
 {
     uint64_t *from = v, *to = tmp;

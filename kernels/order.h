@@ -57,6 +57,12 @@ static inline void order_keys(uint64_t *keys, const void *values, size_t n)
     order_ops.keys(keys, values, n);
 }
 
+/* values[i] = order_value(keys[i]); they must not overlap. */
+static inline void order_values(double *values, const uint64_t *keys, size_t n)
+{
+    order_ops.values(values, keys, n);
+}
+
 /* Sorts v[0..n) upwards; tmp has room for n. The result is in v. */
 static inline void order_sort(uint64_t *v, size_t n, uint64_t *tmp)
 {

@@ -338,6 +338,20 @@ static void keys(uint64_t *keys, const uint8_t *values, size_t n)
         keys[i] = order_key_at(values + i * 8);
 }
 
+static void values(double *values, const uint64_t *keys, size_t n)
+{
+    const __m256i nan_key = _mm256_set1_epi64x(-1);
+    const __m256d nan = _mm256_castsi256_pd(_mm256_set1_epi64x((int64_t)BITS_NAN));
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        __m256i key = load_keys(keys + i);
+        __m256d is_nan = _mm256_castsi256_pd(_mm256_cmpeq_epi64(key, nan_key));
+        _mm256_storeu_pd(values + i, _mm256_blendv_pd(flip(key), nan, is_nan));
+    }
+    for (; i < n; i++)
+        values[i] = order_value(keys[i]);
+}
+
 static size_t between(uint64_t *out, const uint8_t *values, size_t n, uint64_t low, uint64_t high, size_t *ret_below)
 {
     const __m256i l = signed_of(_mm256_set1_epi64x((int64_t)low)), h = signed_of(_mm256_set1_epi64x((int64_t)high));
@@ -362,5 +376,5 @@ static size_t between(uint64_t *out, const uint8_t *values, size_t n, uint64_t l
 
 void order_ops_avx2(struct order_ops *ops)
 {
-    *ops = (struct order_ops){.keys = keys, .sort = sort, .select = select_at, .between = between};
+    *ops = (struct order_ops){.keys = keys, .values = values, .sort = sort, .select = select_at, .between = between};
 }

@@ -278,6 +278,18 @@ static void keys(uint64_t *keys, const uint8_t *values, size_t n)
     }
 }
 
+static void values(double *values, const uint64_t *keys, size_t n)
+{
+    const __m512i nan = _mm512_set1_epi64((int64_t)BITS_NAN), ones = _mm512_set1_epi64(-1);
+    for (size_t i = 0; i < n; i += LANES) {
+        __mmask8 lanes = lanes_left(n - i);
+        __m512i key = _mm512_maskz_loadu_epi64(lanes, keys + i);
+        __m512i mask = _mm512_srli_epi64(_mm512_srai_epi64(_mm512_xor_si512(key, ones), 63), 1);
+        __m512i bits = _mm512_mask_mov_epi64(_mm512_xor_si512(key, mask), _mm512_cmpeq_epi64_mask(key, ones), nan);
+        _mm512_mask_storeu_epi64(values + i, lanes, bits);
+    }
+}
+
 static size_t between(uint64_t *out, const uint8_t *values, size_t n, uint64_t low, uint64_t high, size_t *ret_below)
 {
     const __m512i l = _mm512_set1_epi64((int64_t)low), h = _mm512_set1_epi64((int64_t)high);
@@ -297,5 +309,5 @@ static size_t between(uint64_t *out, const uint8_t *values, size_t n, uint64_t l
 
 void order_ops_avx512(struct order_ops *ops)
 {
-    *ops = (struct order_ops){.keys = keys, .sort = sort, .select = select_at, .between = between};
+    *ops = (struct order_ops){.keys = keys, .values = values, .sort = sort, .select = select_at, .between = between};
 }

@@ -1,44 +1,28 @@
 #include "kernels/qdecimal.h"
 
-#include <math.h>
-
 #include "kernels/bits.h"
 #include "kernels/decimal.h"
 #include "kernels/ops.h"
-#include "kernels/order.h"
 #include "kernels/qpane.h"
 
 enum { TINY_MAX_N = 24, NEGATIVE = 0x80, GROUP = QDECIMAL_GROUP };
 
 const uint8_t qdecimal_width[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 26, 52};
 
-/* y with y / 10^e the same bits as v? */
-static inline bool scale(double v, unsigned e, int64_t *ret_y)
-{
-    const double round = 6755399441055744.0; /* 1.5 * 2^52: adding it leaves an integer */
-    double scaled = v * decimal_pow10[e];
-    if (!(fabs(scaled) < (double)QDECIMAL_Y_END))
-        return false;
-    double y = (scaled + round) - round;
-    *ret_y = (int64_t)y;
-    return bits_of_f64((double)*ret_y / decimal_pow10[e]) == bits_of_f64(v); /* -0 would come back as 0 */
-}
+enum { PROBES = 8 };
 
 /* The least e that holds all samples, and their y; false if there is none. */
-static bool scale_all(const uint64_t *keys, uint32_t n, int64_t *y, unsigned *ret_e)
+static bool scale_all(const double *v, uint32_t n, uint64_t *y, unsigned *ret_e)
 {
-    unsigned e = 0;
-    for (uint32_t i = 0; i < n;) {
-        if (scale(order_value(keys[i]), e, &y[i])) {
-            i++;
-            continue;
+    double probe[PROBES];
+    for (uint32_t i = 0; i < PROBES; i++)
+        probe[i] = v[i * n / PROBES];
+    for (unsigned e = 0; e <= QDECIMAL_E_MAX; e++)
+        if (frame_ops.decimal(y, probe, PROBES, e, 0) == 0 && frame_ops.decimal(y, v, n, e, 0) == 0) {
+            *ret_e = e;
+            return true;
         }
-        if (++e > QDECIMAL_E_MAX)
-            return false;
-        i = 0; /* earlier samples need their y at this scale */
-    }
-    *ret_e = e;
-    return true;
+    return false;
 }
 
 static unsigned width_code(uint64_t most)
@@ -49,65 +33,83 @@ static unsigned width_code(uint64_t most)
     return code;
 }
 
-/* Steps of the group from sample i (the first step leads to it) as bits. Returns the byte after them. */
-static uint8_t *pack(uint8_t *p, const int64_t *y, uint32_t i, uint32_t end, unsigned width)
+/* Steps as bits. Returns the byte after them; up to eight bytes more are written. */
+static inline uint8_t *pack(uint8_t *p, const uint64_t *step, uint32_t n, unsigned width)
 {
-    uint64_t pending = 0;
-    unsigned pending_n = 0;
-    for (; i < end; i++) {
-        pending |= (uint64_t)(y[i - 1] - y[i]) << pending_n;
-        for (pending_n += width; pending_n >= 8; pending_n -= 8) {
-            *p++ = (uint8_t)pending;
-            pending >>= 8;
-        }
+    uint64_t waiting = 0;
+    unsigned have = 0; /* 0..7 bits wait, so 52 more fit */
+    for (uint32_t i = 0; i < n; i++) {
+        waiting |= step[i] << have;
+        bits_store_u64(p, waiting);
+        have += width;
+        p += have / 8;
+        waiting >>= have & ~7u;
+        have &= 7;
     }
-    if (pending_n > 0)
-        *p++ = (uint8_t)pending;
-    return p;
+    bits_store_u64(p, waiting);
+    return p + (have > 0);
 }
 
-static size_t packed_write(uint8_t *dst, const int64_t *y, uint32_t n, uint8_t head)
+/* Adds the steps' bits to *bits. */
+static size_t packed_write(uint8_t *dst, uint64_t first, const uint64_t *step, uint32_t n, uint8_t head, uint64_t *bits)
 {
     uint8_t *p = dst;
     *p++ = (uint8_t)(QPANE_PACKED | head);
     p = bits_put_varint(p, n);
-    p = bits_put_varint(p, (uint64_t)(y[0] < 0 ? -y[0] : y[0]));
+    p = bits_put_varint(p, first);
     uint32_t groups = (n - 1 + GROUP - 1) / GROUP;
     uint8_t *codes = p;
     memset(codes, 0, (groups + 1) / 2);
     p += (groups + 1) / 2;
     for (uint32_t g = 0; g < groups; g++) {
-        uint32_t from = 1 + g * GROUP, end = from + GROUP < n ? from + GROUP : n;
+        const uint64_t *s = step + g * GROUP;
+        uint32_t many = n - 1 - g * GROUP < GROUP ? n - 1 - g * GROUP : GROUP;
         uint64_t any = 0;
-        for (uint32_t i = from; i < end; i++)
-            any |= (uint64_t)(y[i - 1] - y[i]);
-        unsigned code = width_code(any);
+        for (uint32_t i = 0; i < GROUP; i++) /* behind the last step lie zeros */
+            any |= s[i];
+        unsigned code = width_code(any), width = qdecimal_width[code];
         codes[g / 2] |= (uint8_t)(code << (g % 2 * 4));
-        p = pack(p, y, from, end, qdecimal_width[code]);
+        p = many == GROUP ? pack(p, s, GROUP, width) : pack(p, s, many, width);
+        *bits += many * width;
     }
     return (size_t)(p - dst);
 }
 
-size_t qdecimal_write(uint8_t *dst, const uint64_t *keys, uint64_t n)
+static size_t tiny_write(uint8_t *dst, uint64_t first, const uint64_t *step, uint32_t n, uint8_t head)
 {
-    int64_t y[QDECIMAL_MAX_N];
-    unsigned e;
-    if (n == 0 || n > QDECIMAL_MAX_N || !scale_all(keys, (uint32_t)n, y, &e))
-        return 0;
-    uint8_t head = (uint8_t)(e << 4 | (y[0] < 0 ? NEGATIVE : 0));
-    size_t packed = n > 1 ? packed_write(dst, y, (uint32_t)n, head) : 0;
-    if (n > TINY_MAX_N)
-        return packed;
-    uint8_t tiny[1 + 10 * TINY_MAX_N], *p = tiny;
+    uint8_t *p = dst;
     *p++ = (uint8_t)(QPANE_TINY | head);
-    p = bits_put_varint(p, (uint64_t)(y[0] < 0 ? -y[0] : y[0]));
-    for (uint32_t i = 1; i < n; i++)
-        p = bits_put_varint(p, (uint64_t)(y[i - 1] - y[i]));
-    size_t size = (size_t)(p - tiny);
-    if (packed != 0 && packed < size)
-        return packed;
-    memcpy(dst, tiny, size);
-    return size;
+    p = bits_put_varint(p, first);
+    for (uint32_t i = 0; i + 1 < n; i++)
+        p = bits_put_varint(p, step[i]);
+    return (size_t)(p - dst);
+}
+
+size_t qdecimal_write(uint8_t *dst, const double *v, uint64_t n, bool *ret_even)
+{
+    uint64_t y[QDECIMAL_MAX_N], step[QDECIMAL_MAX_N + GROUP];
+    unsigned e;
+    if (n == 0 || n > QDECIMAL_MAX_N || !scale_all(v, (uint32_t)n, y, &e))
+        return 0;
+    bool negative = (int64_t)y[0] < 0;
+    uint8_t head = (uint8_t)(e << 4 | (negative ? NEGATIVE : 0));
+    uint64_t first = negative ? -y[0] : y[0], any = y[0], least = UINT64_MAX, bits = 0;
+    for (uint64_t i = 1; i < n; i++) {
+        step[i - 1] = y[i - 1] - y[i];
+        least = step[i - 1] < least ? step[i - 1] : least;
+        any |= y[i];
+    }
+    memset(step + n - 1, 0, GROUP * sizeof *step);
+    size_t size = n > 1 ? packed_write(dst, first, step, (uint32_t)n, head, &bits) : 0;
+    *ret_even = (any & 7) == 0 || (bits_width(least) + 2) * (n - 1) >= bits;
+    if (n > TINY_MAX_N)
+        return size;
+    uint8_t tiny[1 + 10 * TINY_MAX_N];
+    size_t tiny_size = tiny_write(tiny, first, step, (uint32_t)n, head);
+    if (size != 0 && size < tiny_size)
+        return size;
+    memcpy(dst, tiny, tiny_size);
+    return tiny_size;
 }
 
 uint64_t qdecimal_count(const uint8_t *bytes, size_t size)

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { QDECIMAL_MAX_N = 1024, QDECIMAL_MAX_SIZE = 24 + QDECIMAL_MAX_N * 8 };
+enum { QDECIMAL_MAX_N = 1024, QDECIMAL_MAX_SIZE = 32 + QDECIMAL_MAX_N * 8 };
 enum { QDECIMAL_E_MAX = 7, QDECIMAL_GROUP = 8, QDECIMAL_GROUP_MAX = 52 }; /* steps of a group, and its most bytes */
 #define QDECIMAL_Y_END (INT64_C(1) << 51)
 extern const uint8_t qdecimal_width[16]; /* bits by code */
@@ -32,9 +32,10 @@ static inline const uint8_t *qdecimal_group_end(const uint8_t *p, const uint8_t 
     return p + size;
 }
 
-/* The smaller of both forms (tiny when equal) in dst[0..QDECIMAL_MAX_SIZE), or 0: no such form holds keys[0..n), which
- * are sorted upwards (kernels/order.h). */
-size_t qdecimal_write(uint8_t *dst, const uint64_t *keys, uint64_t n);
+/* The smaller of both forms (tiny when equal) in dst[0..QDECIMAL_MAX_SIZE), or 0: no such form holds v[0..n), which lie
+ * largest first. *ret_even: the integers all end in three zero bits or more, or their steps differ little (even the
+ * least one is at most two bits narrower than they are stored on average), so that a frame may need less. */
+size_t qdecimal_write(uint8_t *dst, const double *v, uint64_t n, bool *ret_even);
 /* Samples of a pane of form 2 or 4, as its bytes say; 0 if malformed. */
 uint64_t qdecimal_count(const uint8_t *bytes, size_t size);
 /* The scale e of a pane of form 2 or 4. */

@@ -14,17 +14,26 @@ enum { FRAME_MAX_HEAD = 10 };
 size_t qpane_write_scratch(uint64_t n)
 {
     uint32_t frame_n = n < FRAME_MAX_N ? (uint32_t)n : FRAME_MAX_N;
-    return frame_n * sizeof(double) + frame_bound(frame_n) + frame_scratch(frame_n) + 64;
+    return carve_size(n * sizeof(double)) + carve_size(frame_bound(frame_n)) + frame_scratch(frame_n);
 }
 
-/* Bytes of the frame form in dst[0..cap), or 0 if it needs more than cap. */
-static size_t frame_write(uint8_t *dst, size_t cap, const uint64_t *keys, uint64_t n, void *scratch)
+/* Ordered bits of samples this far apart on average are not worth a frame: what is saved of each costs its decoding. */
+enum { APART_BITS = 40 };
+
+static bool far_apart(const uint64_t *keys, uint64_t n)
+{
+    uint64_t differ = 0;
+    for (uint64_t i = 1; i < n; i++)
+        differ |= keys[i] ^ keys[0];
+    return differ && ((keys[n - 1] - keys[0]) >> __builtin_ctzll(differ)) / n >> APART_BITS != 0;
+}
+
+/* Bytes of the frame form in dst[0..cap), or 0 if it needs more than cap or is not worth it. */
+static size_t frame_write(uint8_t *dst, size_t cap, const double *values, uint64_t n, bool decimals, void *scratch)
 {
     uint32_t most = n < FRAME_MAX_N ? (uint32_t)n : FRAME_MAX_N;
     size_t bound = frame_bound(most);
-    double *values = scratch;
-    uint8_t *frame = (uint8_t *)(values + most);
-    void *rest = frame + (bound + 15) / 16 * 16 + (most % 2 ? 8 : 0);
+    uint8_t *rest = scratch, *frame = carve(&rest, bound);
     uint8_t head[1 + FRAME_MAX_HEAD];
     head[0] = QPANE_FRAME;
     size_t size = (size_t)(bits_put_varint(head + 1, n) - head);
@@ -33,9 +42,8 @@ static size_t frame_write(uint8_t *dst, size_t cap, const uint64_t *keys, uint64
     memcpy(dst, head, size);
     for (uint64_t done = 0; done < n; done += FRAME_MAX_N) {
         uint32_t part = n - done < FRAME_MAX_N ? (uint32_t)(n - done) : FRAME_MAX_N;
-        for (uint32_t i = 0; i < part; i++)
-            values[i] = order_value(keys[done + i]);
-        size_t took = frame_encode_f64(frame, bound, values, part, rest);
+        size_t took = decimals ? frame_encode_decimals(frame, bound, values + done, part, rest)
+                               : frame_encode_f64(frame, bound, values + done, part, rest);
         if (took == 0 || took > cap - size)
             return 0;
         memcpy(dst + size, frame, took);
@@ -44,18 +52,26 @@ static size_t frame_write(uint8_t *dst, size_t cap, const uint64_t *keys, uint64
     return size;
 }
 
+/*
+ * Decimals: tiny or packed, or a frame where that may be smaller and is. Others: a frame that saves a quarter, since
+ * doubles are read in place. What cannot win is not tried: sizing a frame costs many times the sort.
+ */
 int qpane_write(uint8_t *dst, size_t cap, size_t *ret_size, const uint64_t *keys, uint64_t n, void *scratch)
 {
-    bool nonfinite = !bits_is_finite(order_value(keys[0])) || !bits_is_finite(order_value(keys[n - 1]));
+    uint8_t *rest = scratch;
+    double *values = carve(&rest, n * sizeof *values);
+    order_values(values, keys, n);
+    bool nonfinite = !bits_is_finite(values[0]) || !bits_is_finite(values[n - 1]), even = true;
     size_t plain = 1 + (size_t)n * 8, size = 0;
-    size_t limit = cap < plain - 1 ? cap : plain - 1; /* a packed form must be smaller than the plain one */
+    size_t limit = cap < plain - plain / 4 ? cap : plain - plain / 4;
     uint8_t decimal[QDECIMAL_MAX_SIZE];
-    size_t decimal_size = qdecimal_write(decimal, keys, n);
+    size_t decimal_size = qdecimal_write(decimal, values, n, &even);
     if (decimal_size >= plain)
         decimal_size = 0;
     if (decimal_size > 0 && limit > decimal_size)
         limit = decimal_size;
-    size = frame_write(dst, limit, keys, n, scratch);
+    if (decimal_size == 0 || even)
+        size = frame_write(dst, limit, values, n, decimal_size > 0 || far_apart(keys, n), rest);
     if (decimal_size > 0 && (size == 0 || decimal_size < size)) {
         if (decimal_size > cap)
             return SKETCH_NO_ROOM;
@@ -66,8 +82,7 @@ int qpane_write(uint8_t *dst, size_t cap, size_t *ret_size, const uint64_t *keys
         if (plain > cap)
             return SKETCH_NO_ROOM;
         dst[0] = QPANE_DOUBLES;
-        for (uint64_t i = 0; i < n; i++)
-            bits_store_f64(dst + 1 + i * 8, order_value(keys[i]));
+        memcpy(dst + 1, values, plain - 1);
         size = plain;
     }
     if (nonfinite)

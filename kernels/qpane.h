@@ -1,5 +1,5 @@
 /*
- * The exact quantile pane: a multiset of samples, largest first, in the smallest of three forms. VALUES states are
+ * The exact quantile pane: a multiset of samples, largest first, in one of these forms. VALUES states are
  * nothing else; a KLL state is one while n <= k, and both have the same bytes then.
  *
  * First byte of every quantile pane: bits 0-2 form, bit 3 a sample is NaN or infinite, bits 4-7 of the form.
@@ -10,7 +10,8 @@
  *   form 3  levels    kernels/kll.c; never in a VALUES state
  *   form 4  packed    n <= 1024 decimal samples as bit-packed steps              kernels/qdecimal.h
  *
- * The least bytes win, then the lower form; so the bytes are a pure function of the multiset, and never exceed 1 + 8n.
+ * The form is chosen by bytes and by what its decoding costs (qpane.c, docs/FORMATS.md); the bytes are a pure function
+ * of the multiset, and never exceed 1 + 8n.
  * All NaNs are one NaN and sort last (kernels/order.h). -0 and +0 stay apart.
  */
 #ifndef KERNELS_QPANE_H

@@ -40,8 +40,7 @@ static int values_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct
         return SKETCH_BAD_DATA;
     uint8_t *rest = scratch;
     uint64_t *keys = carve(&rest, (uint64_t)n * 8), *tmp = carve(&rest, (uint64_t)n * 8);
-    for (uint32_t i = 0; i < n; i++)
-        keys[i] = order_key(values[i]);
+    order_keys(keys, values, n);
     order_sort(keys, n, tmp);
     return qpane_write(dst, cap, ret_size, keys, n, rest);
 }

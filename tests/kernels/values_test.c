@@ -166,6 +166,38 @@ START_TEST(sizes)
 }
 END_TEST
 
+/* Each kind of samples takes its form: the first byte, and the most bytes that it may need. */
+START_TEST(forms)
+{
+    uint64_t random = suite_seed("values.forms");
+    enum { N = 200 };
+    double v[N];
+    struct states *s = states_new(&values_family, none, 1);
+    for (int kind = 0; kind < 8; kind++) {
+        for (int i = 0; i < N; i++) {
+            double noise = random_below(&random, 16), latency = states_latency(&random);
+            const double kinds[] = {latency,                            /* decimals */
+                                    exp(random_normal(&random)),        /* full mantissas far apart */
+                                    1 + random_unit(&random) * 0x1p-16, /* and close together: 36 bits differ */
+                                    (float)exp(random_normal(&random)), /* floats: 29 zero bits */
+                                    i * 1000.0 + noise,                 /* even steps: 5 bits, not 10 */
+                                    i * 1000.0 + noise + (i > 9) * 1e6, /* one of them large */
+                                    latency / 1000,                     /* decimals but for the last bits */
+                                    floor(latency) * 65536};            /* integers of 16 zero bits */
+            v[i] = kinds[kind];
+        }
+        const int form[] = {QPANE_PACKED, QPANE_DOUBLES, QPANE_FRAME, QPANE_FRAME,
+                            QPANE_FRAME,  QPANE_FRAME,   QPANE_FRAME, QPANE_FRAME};
+        const size_t most[] = {320, 1 + 8 * N, 1 + 8 * N * 3 / 4, 1 + 8 * N / 2, 150, 160, 1 + 8 * N / 2, 200};
+        size_t size = states_build(s, v, N);
+        ck_assert_msg((s->ref[kind].bytes[0] & QPANE_FORM_MASK) == form[kind], "kind %d: form %d", kind,
+                      s->ref[kind].bytes[0]);
+        ck_assert_msg(size <= most[kind], "kind %d: %zu bytes", kind, size);
+    }
+    states_free(s);
+}
+END_TEST
+
 /* The packed form's bytes, written out by hand: 40 samples 4.0, 3.9, ..., 0.1 at one decimal fall by 1 each. */
 START_TEST(packed_bytes)
 {
@@ -253,6 +285,7 @@ int main(void)
     tcase_add_test(tc, any_split);
     tcase_add_test(tc, panes_apart);
     tcase_add_test(tc, sizes);
+    tcase_add_test(tc, forms);
     tcase_add_test(tc, packed_bytes);
     tcase_add_test(tc, tiny_bytes);
     tcase_add_test(tc, refuses);
