@@ -96,4 +96,41 @@ const char *counted_list_fault(const struct counted_view *v, const struct counte
 const char *counted_table_fault(const struct counted_view *v, const struct counted_shape *shape, size_t cells,
                                 size_t behind, uint64_t listed);
 
+/*
+ * The entry points of a family (kernels/sketch.h) with and without signs, NAME_build and so on, by the functions of
+ * COUNTED, which take that choice in front and a build's samples either way.
+ */
+#define COUNTED_ENTRIES(NAME, COUNTED, IS_SIGNED)                                                                      \
+    static int NAME##_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,            \
+                            int64_t end_ms, const int64_t *times_ms, const double *values, uint32_t n, uint64_t seed,  \
+                            void *scratch)                                                                             \
+    {                                                                                                                  \
+        return COUNTED##_build(IS_SIGNED, dst, cap, ret_size, params, values, NULL, n, seed, scratch);                 \
+    }                                                                                                                  \
+    static int NAME##_build_items(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,      \
+                                  const struct sketch_items *items, uint64_t seed, void *scratch)                      \
+    {                                                                                                                  \
+        return COUNTED##_build(IS_SIGNED, dst, cap, ret_size, params, NULL, items, items->n, seed, scratch);           \
+    }                                                                                                                  \
+    static int NAME##_merge_k(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,          \
+                              int64_t end_ms, const struct state_ref *src, uint32_t k, uint64_t seed, void *scratch)   \
+    {                                                                                                                  \
+        return COUNTED##_merge(IS_SIGNED, dst, cap, ret_size, params, src, k, scratch);                                \
+    }                                                                                                                  \
+    static int NAME##_estimate(const struct state_ref *src, uint32_t k, const struct sketch_params *params,            \
+                               enum statistic statistic, const struct sketch_args *args, void *scratch, double *ret)   \
+    {                                                                                                                  \
+        return COUNTED##_estimate(IS_SIGNED, src, k, params, statistic, args, scratch, ret);                           \
+    }                                                                                                                  \
+    static int NAME##_validate(const uint8_t *bytes, size_t n, const struct sketch_params *params,                     \
+                               const char **reason)                                                                    \
+    {                                                                                                                  \
+        return COUNTED##_validate(IS_SIGNED, bytes, n, params, reason);                                                \
+    }
+/* And to a row of the family table. */
+#define COUNTED_ROW(NAME, COUNTED)                                                                                     \
+    .size_bound = COUNTED##_size_bound, .scratch_bound = COUNTED##_scratch_bound, .build = NAME##_build,               \
+    .build_items = NAME##_build_items, .merge_k = NAME##_merge_k, .estimate = NAME##_estimate,                         \
+    .validate = NAME##_validate, .flags = frequency_flags, .count = COUNTED##_count
+
 #endif

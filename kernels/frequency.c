@@ -21,7 +21,7 @@ struct sum {
     uint8_t *rest;
 };
 
-int frequency_check_params(const struct sketch_params *params, bool has_heap, const char **reason)
+static int check_params(const struct sketch_params *params, bool has_heap, const char **reason)
 {
     uint64_t cells = (uint64_t)params->depth * params->width;
     if (params->depth < 1 || params->depth > COUNTERS_DEPTH_MAX)
@@ -35,6 +35,16 @@ int frequency_check_params(const struct sketch_params *params, bool has_heap, co
     else
         return SKETCH_OK;
     return SKETCH_BAD_DATA;
+}
+
+int frequency_check_plain(const struct sketch_params *params, const char **reason)
+{
+    return check_params(params, false, reason);
+}
+
+int frequency_check_heap(const struct sketch_params *params, const char **reason)
+{
+    return check_params(params, true, reason);
 }
 
 static size_t cells_of(const struct sketch_params *params)

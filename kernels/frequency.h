@@ -30,7 +30,8 @@
 enum { FREQUENCY_HEAP_MAX = 4096 };
 
 /* depth 1..16, width 8..2^22, depth * width <= 2^22; heap 0, or 1..min(4096, depth * width / 4). */
-int frequency_check_params(const struct sketch_params *params, bool has_heap, const char **reason);
+int frequency_check_plain(const struct sketch_params *params, const char **reason); /* without a heap */
+int frequency_check_heap(const struct sketch_params *params, const char **reason);
 size_t frequency_size_bound(const struct sketch_params *params, uint64_t n);
 size_t frequency_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k);
 /* One of `values` (n of them, weight 1 each) and `items` is NULL. */

@@ -1,68 +1,13 @@
 /*
  * The Hydra families: a grid of Count-Min sketches, of CountSketches, and the row that refuses. Bytes: kernels/hydra.c.
  */
+#include "kernels/counted.h"
 #include "kernels/families.h"
 #include "kernels/frequency.h"
 #include "kernels/hydra.h"
 
-static int cms_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, int64_t end_ms,
-                     const int64_t *times_ms, const double *values, uint32_t n, uint64_t seed, void *scratch)
-{
-    return hydra_build(false, dst, cap, ret_size, params, values, NULL, n, seed, scratch);
-}
-
-static int cms_build_items(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
-                           const struct sketch_items *items, uint64_t seed, void *scratch)
-{
-    return hydra_build(false, dst, cap, ret_size, params, NULL, items, items->n, seed, scratch);
-}
-
-static int cms_merge_k(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, int64_t end_ms,
-                       const struct state_ref *src, uint32_t k, uint64_t seed, void *scratch)
-{
-    return hydra_merge(false, dst, cap, ret_size, params, src, k, scratch);
-}
-
-static int cms_estimate(const struct state_ref *src, uint32_t k, const struct sketch_params *params,
-                        enum statistic statistic, const struct sketch_args *args, void *scratch, double *ret)
-{
-    return hydra_estimate(false, src, k, params, statistic, args, scratch, ret);
-}
-
-static int cms_validate(const uint8_t *bytes, size_t n, const struct sketch_params *params, const char **reason)
-{
-    return hydra_validate(false, bytes, n, params, reason);
-}
-
-static int countsketch_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
-                             int64_t end_ms, const int64_t *times_ms, const double *values, uint32_t n, uint64_t seed,
-                             void *scratch)
-{
-    return hydra_build(true, dst, cap, ret_size, params, values, NULL, n, seed, scratch);
-}
-
-static int countsketch_build_items(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
-                                   const struct sketch_items *items, uint64_t seed, void *scratch)
-{
-    return hydra_build(true, dst, cap, ret_size, params, NULL, items, items->n, seed, scratch);
-}
-
-static int countsketch_merge_k(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
-                               int64_t end_ms, const struct state_ref *src, uint32_t k, uint64_t seed, void *scratch)
-{
-    return hydra_merge(true, dst, cap, ret_size, params, src, k, scratch);
-}
-
-static int countsketch_estimate(const struct state_ref *src, uint32_t k, const struct sketch_params *params,
-                                enum statistic statistic, const struct sketch_args *args, void *scratch, double *ret)
-{
-    return hydra_estimate(true, src, k, params, statistic, args, scratch, ret);
-}
-
-static int countsketch_validate(const uint8_t *bytes, size_t n, const struct sketch_params *params, const char **reason)
-{
-    return hydra_validate(true, bytes, n, params, reason);
-}
+COUNTED_ENTRIES(cms, hydra, false)
+COUNTED_ENTRIES(countsketch, hydra, true)
 
 /* --- a grid of KLLs: no state, so nothing to merge; a plan that names one is refused by its parameters --- */
 
@@ -114,15 +59,7 @@ const struct family_info hydra_cms_family = {
     .readouts = cms_readouts,
     .readouts_n = sizeof cms_readouts / sizeof cms_readouts[0],
     .check_params = hydra_check_params,
-    .size_bound = hydra_size_bound,
-    .scratch_bound = hydra_scratch_bound,
-    .build = cms_build,
-    .build_items = cms_build_items,
-    .merge_k = cms_merge_k,
-    .estimate = cms_estimate,
-    .validate = cms_validate,
-    .flags = frequency_flags,
-    .count = hydra_count,
+    COUNTED_ROW(cms, hydra),
 };
 
 const struct family_info hydra_countsketch_family = {
@@ -133,15 +70,7 @@ const struct family_info hydra_countsketch_family = {
     .readouts = countsketch_readouts,
     .readouts_n = sizeof countsketch_readouts / sizeof countsketch_readouts[0],
     .check_params = hydra_check_params,
-    .size_bound = hydra_size_bound,
-    .scratch_bound = hydra_scratch_bound,
-    .build = countsketch_build,
-    .build_items = countsketch_build_items,
-    .merge_k = countsketch_merge_k,
-    .estimate = countsketch_estimate,
-    .validate = countsketch_validate,
-    .flags = frequency_flags,
-    .count = hydra_count,
+    COUNTED_ROW(countsketch, hydra),
 };
 
 const struct family_info hydra_kll_family = {

@@ -12,7 +12,7 @@ enum { CELLS_MAX = 1 << 18, ALL = UINT16_MAX /* levels */ };
 
 static int univmon_check_params(const struct sketch_params *params, const char **reason)
 {
-    int rc = frequency_check_params(params, true, reason);
+    int rc = frequency_check_heap(params, reason);
     if (rc == SKETCH_OK && (uint64_t)params->depth * params->width > CELLS_MAX) {
         *reason = "UnivMon's depth * width must be at most 262144 a level";
         rc = SKETCH_BAD_DATA;
