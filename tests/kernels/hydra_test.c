@@ -98,6 +98,73 @@ START_TEST(bounds)
 }
 END_TEST
 
+/* The same of one state that is a table beside many that are lists, whose items are known apart from the table's: the
+ * bounds hold with what the table holds alone, and the lists' share of every answer is exact. */
+START_TEST(tables_and_lists)
+{
+    enum { TABLE = 30000, STEP = 200, COLUMNS = 64, WIDTH = 32 };
+    uint64_t random = suite_seed("hydra.tables_and_lists");
+    struct stream *stream = stream_new(&random, N, false);
+    struct states *s = states_new(families[_i], grid(5, COLUMNS, 3, WIDTH), 7);
+    double in_table = 0, square = 0, group_table[GROUPS] = {0};
+    static double table[GROUPS][KEYS];
+    memset(table, 0, sizeof table);
+    for (uint32_t at = 0, run; at < N; at += run) {
+        run = at == 0 ? TABLE : STEP;
+        const struct sketch_items items = {stream->groups + at, stream->keys + at, stream->weights + at, run};
+        ck_assert_int_eq(states_build_items(s, &items), SKETCH_OK);
+        ck_assert_uint_eq(s->ref[s->k - 1].bytes[0], at == 0 ? 3 : 1);
+    }
+    for (uint32_t i = 0; i < TABLE; i++) {
+        in_table += stream->weights[i];
+        table[stream->groups[i]][stream->keys[i]] += stream->weights[i];
+    }
+    for (uint32_t g = 0; g < GROUPS; g++)
+        for (uint32_t k = 0; k < KEYS; k++) {
+            group_table[g] += _i == 0 ? table[g][k] : table[g][k] * table[g][k];
+            square += table[g][k] * table[g][k];
+        }
+    uint32_t norm_misses = 0, point_misses = 0;
+    double added = _i == 0 ? M_E / COLUMNS * in_table : sqrt(square * 3 / COLUMNS);
+    for (uint32_t g = 0; g < GROUPS; g++) {
+        double n = norm(s, g), l = _i == 0 ? stream->l1[g] : stream->l2[g];
+        double inside = _i == 0 ? group_table[g] : sqrt(group_table[g]);
+        norm_misses += fabs(n - l) > (_i == 0 ? added : added + l * 3 / sqrt(2 * WIDTH));
+        ck_assert(_i != 0 || n >= l);
+        for (uint32_t k = 0; k < KEYS; k++) {
+            double v = states_point(s, g, k), share = _i == 0 ? M_E / WIDTH : sqrt(3.0 / WIDTH);
+            point_misses += fabs(v - stream->truth[g][k]) > share * (inside + added);
+            ck_assert(_i != 0 || v >= stream->truth[g][k]);
+        }
+    }
+    ck_assert_double_le(norm_misses / (double)GROUPS, 0.05);
+    ck_assert_double_le(point_misses / (double)(GROUPS * KEYS), exp(-3) + exp(-5));
+    states_free(s);
+    free(stream);
+}
+END_TEST
+
+/* While no state is a table, a group's norm is exact, however many states and whatever their merge would be. */
+START_TEST(norms_of_lists)
+{
+    uint64_t random = suite_seed("hydra.norms_of_lists");
+    struct stream *stream = stream_new(&random, 4000, _i == 1);
+    struct states *s = states_new(families[_i], grid(2, 16, 2, 64), 7);
+    build_panes(s, stream, 4000, 20);
+    size_t size;
+    uint8_t *merged = NULL;
+    ck_assert_int_eq(states_merge(s, &merged, &size), SKETCH_OK);
+    ck_assert_uint_ge(merged[0], 3);
+    free(merged);
+    for (uint32_t i = 0; i < s->k; i++)
+        ck_assert_uint_lt(s->ref[i].bytes[0], 3);
+    for (uint32_t g = 0; g < GROUPS; g++)
+        ck_assert_double_eq_tol(norm(s, g), _i == 0 ? stream->l1[g] : stream->l2[g], 1e-9 * stream->mass);
+    states_free(s);
+    free(stream);
+}
+END_TEST
+
 START_TEST(any_split)
 {
     uint64_t random = suite_seed("hydra.any_split");
@@ -203,6 +270,8 @@ int main(void)
     Suite *suite = suite_create("hydra");
     TCase *tc = tcase_create("hydra");
     tcase_add_loop_test(tc, bounds, 0, 2);
+    tcase_add_loop_test(tc, tables_and_lists, 0, 2);
+    tcase_add_loop_test(tc, norms_of_lists, 0, 2);
     tcase_add_loop_test(tc, any_split, 0, 2);
     tcase_add_loop_test(tc, few_are_exact, 0, 2);
     tcase_add_loop_test(tc, refuses, 0, 2);
