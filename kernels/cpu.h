@@ -12,7 +12,7 @@
 enum cpu_level { CPU_SCALAR = 1, CPU_AVX2, CPU_AVX512 };
 
 /* The highest level of this machine, without MULLION_CPU. AVX2 means also BMI2 and FMA; AVX512 means also F, BW, DQ,
- * VL, CD and VBMI. */
+ * VL, CD, VBMI, VBMI2 and VPOPCNTDQ. */
 enum cpu_level cpu_most(void);
 /* The level in use. */
 enum cpu_level cpu_level(void);
