@@ -12,9 +12,11 @@
 int catalog_batch_check(struct str key, struct str value, struct err *e);
 int meta_row_check(struct str key, struct str value, struct err *e);
 int view_row_check(struct str key, struct str value, struct err *e);
+int root_row_check(struct str key, struct str value, struct err *e);
 /* Blocks: ERR_CORRUPT when the block is whole but stands under another block's key. A block that is itself damaged is
  * no fault of the index: its readers find it under its key and report it. */
 int raw_row_check(struct str key, struct str value, struct err *e);
 int pane_row_check(struct str key, struct str value, struct err *e);
+int root_result_row_check(struct str key, struct str value, struct err *e);
 
 #endif

@@ -21,7 +21,7 @@
 
 /* FORMAT is three lines of text: the format with its number, "id HEX", "sketch_seed HEX". */
 #define FORMAT_NAME "mullion-data/"
-enum { FORMAT_VERSION = 2, FORMAT_MAX_BYTES = 256, PATH_MAX_BYTES = 4096, SET_ASIDE_MAX = 10000 };
+enum { FORMAT_VERSION = 3, FORMAT_OLDEST = 2, FORMAT_MAX_BYTES = 256, PATH_MAX_BYTES = 4096, SET_ASIDE_MAX = 10000 };
 #define IDENTITY_NAME "store" /* its value in the meta table */
 #define MAP_DEFAULT_BYTES (UINT64_C(64) << 30)
 /* One seed for all stores unless a store was made with another: equal data then gives equal sketches anywhere. */
@@ -180,9 +180,6 @@ static int lock_take(struct store *s, struct err *e)
 static int format_write(struct store *s, const char *path, struct err *e)
 {
     char text[FORMAT_MAX_BYTES], fresh[PATH_MAX_BYTES + 8];
-    s->sketch_seed = SKETCH_SEED_DEFAULT;
-    if (getrandom(&s->id, sizeof(s->id), 0) != (ssize_t)sizeof(s->id))
-        return err_set_errno(e, errno, "cannot draw a random store id");
     int n = snprintf(text, sizeof(text), FORMAT_NAME "%d\nid %016llx\nsketch_seed %016llx\n", FORMAT_VERSION,
                      (unsigned long long)s->id, (unsigned long long)s->sketch_seed);
     snprintf(fresh, sizeof(fresh), "%s.new", path);
@@ -213,15 +210,16 @@ static int format_parse(struct store *s, const char *path, const char *text, str
                        "%s holds " FORMAT_NAME "%u but this program reads up to " FORMAT_NAME
                        "%d; use the mullion that wrote it, or a newer one",
                        s->dir, version, FORMAT_VERSION);
-    if (version < FORMAT_VERSION)
+    if (version < FORMAT_OLDEST)
         return err_set(e, ERR_VERSION,
                        "%s holds " FORMAT_NAME "%u, of an earlier mullion, and this program reads " FORMAT_NAME
-                       "%d only; use the mullion that wrote it, or begin with a new directory",
-                       s->dir, version, FORMAT_VERSION);
+                       "%d to %d; use the mullion that wrote it, or begin with a new directory",
+                       s->dir, version, FORMAT_OLDEST, FORMAT_VERSION);
     if (sscanf(text, FORMAT_NAME "%*9u\nid %16llx\nsketch_seed %16llx%c", &id, &seed, &end) != 3 || end != '\n')
         return err_set(e, ERR_CORRUPT, "%s is damaged: it needs lines with id and sketch_seed", path);
     s->id = id;
     s->sketch_seed = seed;
+    s->version = version;
     return 0;
 }
 
@@ -260,7 +258,21 @@ static int format_open(struct store *s, bool *ret_created, struct err *e)
     if (code != ERR_NOT_FOUND || s->read_only)
         return code;
     *ret_created = true;
+    s->version = FORMAT_VERSION;
+    s->sketch_seed = SKETCH_SEED_DEFAULT;
+    if (getrandom(&s->id, sizeof(s->id), 0) != (ssize_t)sizeof(s->id))
+        return err_set_errno(e, errno, "cannot draw a random store id");
     return format_write(s, path, e);
+}
+
+/* A directory of an earlier version has got what it lacked: from here on an earlier program refuses it by name. */
+static int format_raise(struct store *s, struct err *e)
+{
+    char path[PATH_MAX_BYTES];
+    if (s->read_only || s->version == FORMAT_VERSION)
+        return 0;
+    int code = path_in(s->dir, "FORMAT", path, e);
+    return code ? code : format_write(s, path, e);
 }
 
 int store_look(const char *dir, uint64_t *ret_sketch_seed, struct err *e)
@@ -353,14 +365,19 @@ static int tables_make(struct store *s, struct err *e)
     return rc ? store_mdb_err(&t, rc, e, "cannot make tables") : 0;
 }
 
+/* Tables that a directory of an earlier version lacks are made, or stay absent where nothing may be changed. */
 static int tables_open(struct store *s, struct err *e)
 {
     MDB_txn *txn;
-    int rc = mdb_txn_begin(s->env, NULL, MDB_RDONLY, &txn);
+    int rc = mdb_txn_begin(s->env, NULL, s->read_only ? MDB_RDONLY : 0, &txn);
     if (rc)
         return store_mdb_err(NULL, rc, e, "cannot open tables");
-    for (int table = 1; table < TABLE_END && !rc; table++)
-        rc = mdb_dbi_open(txn, store_table_names[table], 0, &s->dbi[table]);
+    for (int table = 1; table < TABLE_END && !rc; table++) {
+        bool may_lack = table >= TABLES_OLD_END;
+        rc = mdb_dbi_open(txn, store_table_names[table], may_lack && !s->read_only ? MDB_CREATE : 0, &s->dbi[table]);
+        if (rc == MDB_NOTFOUND && may_lack)
+            rc = s->dbi[table] = 0;
+    }
     if (rc) {
         mdb_txn_abort(txn);
         return store_mdb_err(NULL, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc, e, "cannot open tables");
@@ -414,6 +431,8 @@ static int data_open(struct store *s, struct store_open_report *report, struct e
         code = fresh ? tables_make(s, e) : tables_open(s, e);
     if (!code && !fresh)
         code = identity_check(s, e);
+    if (!code)
+        code = format_raise(s, e);
     if (!code && fresh)
         code = dir_sync(s->dir, e);
     return code;

@@ -97,6 +97,8 @@ int store_get(struct store_txn *t, enum store_table table, const void *key, size
               struct err *e)
 {
     MDB_val k = val_of(key, key_bytes), v;
+    if (!t->store->dbi[table])
+        return ERR_NOT_FOUND;
     int rc = mdb_get(t->mdb, t->store->dbi[table], &k, &v);
     if (rc == MDB_NOTFOUND)
         return ERR_NOT_FOUND;
@@ -154,10 +156,13 @@ int store_delete(struct store_txn *t, enum store_table table, const void *key, s
 int store_cursor_open(struct store_txn *t, enum store_table table, struct store_cursor *ret, struct err *e)
 {
     MDB_cursor *handle;
+    *ret = (struct store_cursor){.txn = t, .table = table};
+    if (!t->store->dbi[table]) /* absent: as an empty one */
+        return 0;
     int rc = mdb_cursor_open(t->mdb, t->store->dbi[table], &handle);
     if (rc)
         return store_mdb_err(t, rc, e, store_table_names[table]);
-    *ret = (struct store_cursor){.txn = t, .table = table, .handle = handle};
+    ret->handle = handle;
     return 0;
 }
 
@@ -171,7 +176,7 @@ void store_cursor_close(struct store_cursor *c)
 static int cursor_move(struct store_cursor *c, MDB_val k, MDB_cursor_op op, struct err *e)
 {
     MDB_val v;
-    int rc = mdb_cursor_get(c->handle, &k, &v, op);
+    int rc = c->handle ? mdb_cursor_get(c->handle, &k, &v, op) : MDB_NOTFOUND;
     c->found = rc == 0;
     if (rc == MDB_NOTFOUND)
         return 0;

@@ -26,14 +26,19 @@
     X(RAW, "raw", 20)             /* sealed chunks (raw.c) */                                                          \
     X(HEAD, "head", 4)            /* be32 id block -> open chunks, ingest's bytes */                                   \
     X(PANES, "panes", 20)         /* pane blocks (pane.c) */                                                           \
-    X(MANIFESTS, "manifests", 12) /* be32 view, be64 end -> manifest (pane.c) */
+    X(MANIFESTS, "manifests", 12) /* be32 view, be64 end -> manifest (pane.c) */                                       \
+    /* since mullion-data/3 (root.c) */                                                                                \
+    X(ROOTS, "roots", 16)               /* identity -> number and spans */                                             \
+    X(ROOT_RESULTS, "root_results", 12) /* be32 root, be64 time -> what it is at that time */                          \
+    X(ROOT_GROUPS, "root_groups", 8)    /* be32 root, be32 group -> its labels */
 
 enum store_table {
     TABLE_NONE = 0,
 #define X(name, text, key_bytes) TABLE_##name,
     STORE_TABLES(X)
 #undef X
-        TABLE_END
+        TABLE_END,
+    TABLES_OLD_END = TABLE_ROOTS /* mullion-data/2 has those below */
 };
 extern const char *const store_table_names[TABLE_END];
 extern const uint8_t store_table_key_bytes[TABLE_END];
