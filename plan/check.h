@@ -12,6 +12,7 @@
  *   readers   misaligned (the one wrong answer nobody would see: width must divide range and grid, and the phase be
  *             the query's minus the offset), anchored_view, too_few_panes, retention_too_short, uses_differ,
  *             guarantee_missed, guarantee_unfounded
+ *   roots     not_eligible (what it is at T is not the same for all who ask), identity_repeated
  *   groups    group_cycle (a roll-up reads only narrower panes)
  *
  * Time is linear in the plan's size: what a query reaches is bounded by its own text once the nodes are checked.

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "plan/check_internal.h"
+#include "plan/root_expr.h"
 #include "promql/print.h"
 
 struct reader {
@@ -244,6 +245,38 @@ int check_queries(struct check *c)
     return rc;
 }
 
+struct keyed_root {
+    uint8_t identity[IDENTITY_BYTES];
+    uint32_t id;
+};
+
+static int by_root_identity(const void *pa, const void *pb)
+{
+    const struct keyed_root *a = pa, *b = pb;
+    int order = memcmp(a->identity, b->identity, IDENTITY_BYTES);
+    return order != 0 ? order : (a->id > b->id) - (a->id < b->id);
+}
+
+/* Two roots of one identity would write one another's results. */
+static int check_roots_differ(struct check *c)
+{
+    struct keyed_root *keys = mem_alloc((c->p->stored_roots_n + 1u) * sizeof *keys);
+    uint32_t n = c->p->stored_roots_n;
+    int rc = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        plan_root_identity(c->p, i, keys[i].identity);
+        keys[i].id = i;
+    }
+    if (n > 1)
+        qsort(keys, n, sizeof *keys, by_root_identity);
+    for (uint32_t i = 1; i < n && rc == 0; i++)
+        if (memcmp(keys[i - 1].identity, keys[i].identity, IDENTITY_BYTES) == 0)
+            rc = check_fail(c, "stored root", keys[i].id, "identity_repeated", "it is stored root %u again",
+                            keys[i - 1].id);
+    mem_free(keys);
+    return rc;
+}
+
 int check_stored_roots(struct check *c)
 {
     int rc = 0;
@@ -255,9 +288,12 @@ int check_stored_roots(struct check *c)
         if (!n->expr || n->half != HALF_PRECOMPUTE)
             return check_fail(c, "stored root", i, "illegal_input_phase",
                               "node %u is no expression of the precompute half", s->node);
+        const char *why = root_expr_refusal(n->expr);
+        if (why)
+            return check_fail(c, "stored root", i, "not_eligible", "%s: %.200s", why, n->expr_text.p);
         /* Marks follow those of the queries. */
         struct reader reader = {"stored root", i, s->node, UINT32_MAX - i, s->grid, 0, NULL};
         rc = walk(c, &reader);
     }
-    return rc;
+    return rc != 0 ? rc : check_roots_differ(c);
 }

@@ -106,6 +106,14 @@ static void put_reduce(struct strbuf *b, const struct view_definition *d)
     mem_free(sorted);
 }
 
+static void finish(struct strbuf *b, uint8_t ret[IDENTITY_BYTES])
+{
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits(b->p, b->n));
+    memcpy(ret, canonical.digest, IDENTITY_BYTES);
+    strbuf_done(b);
+}
+
 void view_identity(const struct view_definition *d, uint8_t ret[IDENTITY_BYTES])
 {
     struct strbuf b = {0};
@@ -119,11 +127,20 @@ void view_identity(const struct view_definition *d, uint8_t ret[IDENTITY_BYTES])
     put_u64(&b, (uint64_t)d->phase_ms);
     put_u64(&b, (uint64_t)d->lookback_ms);
     put_u64(&b, d->sketch_seed);
+    finish(&b, ret);
+}
 
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits(b.p, b.n));
-    memcpy(ret, canonical.digest, IDENTITY_BYTES);
-    strbuf_done(&b);
+void root_identity(const struct root_definition *d, uint8_t ret[IDENTITY_BYTES])
+{
+    struct strbuf b = {0};
+    put_u32(&b, ROOT_IDENTITY_VERSION);
+    put_str(&b, STR("stored root"));
+    put_str(&b, d->text);
+    put_u64(&b, (uint64_t)d->step_ms);
+    put_u64(&b, (uint64_t)d->phase_ms);
+    put_u64(&b, (uint64_t)d->lookback_ms);
+    put_u64(&b, (uint64_t)d->default_step_ms);
+    finish(&b, ret);
 }
 
 void identity_text(const uint8_t identity[IDENTITY_BYTES], char ret[2 * IDENTITY_BYTES + 1])

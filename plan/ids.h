@@ -2,7 +2,7 @@
  * Identities: the hash of what a view computes, the one thing that ties a plan to stored panes. The byte string is
  * built here and nowhere else (docs/FORMATS.md, "View identity"): XXH3-128 with seed 0 over version, sorted matchers
  * (name, op, value), input extractor, family, sorted parameters, sorted reduction labels, width, phase, look-back,
- * sketch seed. Retention, count and when it is built are not in it.
+ * sketch seed. Retention, count and when it is built are not in it. A stored root's is made the same way.
  */
 #ifndef PLAN_IDS_H
 #define PLAN_IDS_H
@@ -22,7 +22,7 @@
  *     i64 width_ms, i64 phase_ms, i64 lookback_ms, u64 sketch_seed
  * A DDSketch's max_bins of 0 means the default 2048 and is written so: it is the same sketch.
  */
-enum { IDENTITY_BYTES = 16, IDENTITY_VERSION = 1, IDENTITY_DDSKETCH_BINS = 2048 };
+enum { IDENTITY_BYTES = 16, IDENTITY_VERSION = 1, ROOT_IDENTITY_VERSION = 1, IDENTITY_DDSKETCH_BINS = 2048 };
 
 struct view_definition {
     const struct matcher *matchers;
@@ -39,6 +39,16 @@ struct view_definition {
 
 /* The order of matchers in a source and in an identity: by name, op, value. */
 int matcher_cmp(const struct matcher *a, const struct matcher *b);
+
+/*
+ * What a stored root computes. Its byte string, version 1: u32 version, str "stored root", str canonical text,
+ * i64 step_ms, i64 phase_ms of its grid, i64 look-back of instant selectors, i64 default step of subqueries.
+ */
+struct root_definition {
+    struct str text;
+    int64_t step_ms, phase_ms, lookback_ms, default_step_ms;
+};
+void root_identity(const struct root_definition *d, uint8_t ret[IDENTITY_BYTES]);
 
 void view_identity(const struct view_definition *d, uint8_t ret[IDENTITY_BYTES]);
 void identity_text(const uint8_t identity[IDENTITY_BYTES], char ret[2 * IDENTITY_BYTES + 1]); /* lower-case hex */

@@ -169,6 +169,23 @@ struct view_definition plan_view_definition(const struct plan *p, uint32_t v)
     };
 }
 
+/* Recursion is as deep as the query's tree, which the parser bounds. */
+static bool reads_kept(const struct plan *p, uint32_t node)
+{
+    const struct plan_node *n = &p->nodes[node];
+    if (n->op == PLAN_OP_PANE_READ || n->op == PLAN_OP_STORED)
+        return true;
+    for (uint32_t i = 0; i < n->in_n; i++)
+        if (reads_kept(p, p->edges[n->in_first + i]))
+            return true;
+    return false;
+}
+
+bool plan_query_reads_kept(const struct plan *p, uint32_t query)
+{
+    return reads_kept(p, p->queries[query].root);
+}
+
 const char *accuracy_kind_name(enum accuracy_kind k)
 {
     static const char *const names[] = {

@@ -216,6 +216,8 @@ bool plan_query_refused(const struct plan *p, uint32_t query);
  * A query with @ start(), @ end(), step() or range() is never found: what it computes is another tree at each request.
  */
 uint32_t plan_query_by_text(const struct plan *p, struct str text);
+/* Does the query's root read panes or a stored root at all? */
+bool plan_query_reads_kept(const struct plan *p, uint32_t query);
 /* What view `v` computes, as its identity sees it. Borrows from the plan. */
 struct view_definition plan_view_definition(const struct plan *p, uint32_t v);
 

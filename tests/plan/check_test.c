@@ -113,6 +113,16 @@ BREAK(range_not_tiled, sample_set_expr(s, P99, "quantile_over_time(0.99, latency
 BREAK(one_pane_short, s->nodes[P99_PANES].count = 29)
 BREAK(one_pane_more, s->nodes[P99_PANES].count = 31)
 BREAK(stored_of_another, sample_set_expr(s, STORED_SUM, "sum(rate(http_requests_total[5m]))"))
+BREAK(stored_root_looks_ahead, sample_set_expr(s, RAW_UP, "up offset -1m"); s->nodes[RAW_UP].half = HALF_PRECOMPUTE;
+      s->plan->queries_n--; s->stored_roots[1] = (struct plan_stored_root){RAW_UP, {MINUTE, 0}, HOUR};
+      s->plan->stored_roots_n = 2)
+BREAK(stored_root_of_sums, s->stored_roots[1] = s->stored_roots[0]; s->plan->stored_roots_n = 2;
+      s->stored_roots[1].node = RAW_UP; sample_set_expr(s, RAW_UP, "sum(sum by (job) (up))");
+      s->nodes[RAW_UP].half = HALF_PRECOMPUTE; s->plan->queries_n--)
+BREAK(stored_root_again, s->stored_roots[1] = s->stored_roots[0]; s->plan->stored_roots_n = 2;
+      s->stored_roots[1].node = RAW_UP; s->nodes[RAW_UP].expr = s->nodes[KEPT_SUM].expr;
+      s->nodes[RAW_UP].expr_text = s->nodes[KEPT_SUM].expr_text; s->nodes[RAW_UP].half = HALF_PRECOMPUTE;
+      s->plan->queries_n--)
 BREAK(stored_root_twice, s->stored_roots[1] = s->stored_roots[0]; s->plan->stored_roots_n = 2)
 
 BREAK(bad_k, s->views[0].params.k = 7; sample_sign(s, 0))
@@ -220,6 +230,9 @@ static const struct {
     {break_one_pane_short, "chain_does_not_tile"},
     {break_one_pane_more, "chain_does_not_tile"},
     {break_stored_of_another, "definition_mismatch"},
+    {break_stored_root_looks_ahead, "stored root 1: not_eligible: it looks past its time"},
+    {break_stored_root_of_sums, "not_eligible"},
+    {break_stored_root_again, "stored root 1: identity_repeated"},
     {break_stored_root_twice, "bad_root"},
     {break_bad_k, "bad_parameters"},
     {break_bad_alpha, "bad_parameters"},

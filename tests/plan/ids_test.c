@@ -49,6 +49,24 @@ START_TEST(identity_of_a_kll_view)
 }
 END_TEST
 
+START_TEST(identity_of_a_stored_root)
+{
+    const struct root_definition d = {STR("sum(up)"), 15000, 5000, 300000, 60000};
+    uint8_t identity[IDENTITY_BYTES];
+    XXH128_canonical_t expected;
+    static const char bytes[] = "\1\0\0\0"
+                                "\13\0\0\0stored root"
+                                "\7\0\0\0sum(up)"
+                                "\x98\x3a\0\0\0\0\0\0"
+                                "\x88\x13\0\0\0\0\0\0"
+                                "\xe0\x93\4\0\0\0\0\0"
+                                "\x60\xea\0\0\0\0\0\0";
+    XXH128_canonicalFromHash(&expected, XXH3_128bits(bytes, sizeof bytes - 1));
+    root_identity(&d, identity);
+    ck_assert_mem_eq(identity, expected.digest, IDENTITY_BYTES);
+}
+END_TEST
+
 /* alpha 0.01 is 0x3f847ae147ae147b; 2048 bins is the default, which 0 means; labels are hashed sorted. */
 START_TEST(identity_of_a_grouped_ddsketch_view)
 {
@@ -158,6 +176,7 @@ int main(void)
     Suite *suite = suite_create("plan/ids");
     TCase *tcase = tcase_create("ids");
     tcase_add_test(tcase, identity_of_a_kll_view);
+    tcase_add_test(tcase, identity_of_a_stored_root);
     tcase_add_test(tcase, identity_of_a_grouped_ddsketch_view);
     tcase_add_test(tcase, order_of_matchers_does_not_matter);
     tcase_add_test(tcase, every_part_matters);
