@@ -1,16 +1,21 @@
 #include "executor/bind.h"
 
 #include "executor/panes.h"
+#include "executor/stored.h"
+#include "promql/function.h"
 #include "promql/print.h"
 
 struct binder {
     const struct plan *plan;
     const struct times *times;
+    const struct query_options *options;
     struct accuracy want;
     struct arena *arena;
     const struct logical *logical;
     uint32_t *view_of; /* [logical nodes]: the view bound to a site, or PLAN_NONE */
-    bool *binds_below; /* [logical nodes]: it or a node below reads panes */
+    uint32_t *root_of; /* [logical nodes]: the stored root that keeps it, or PLAN_NONE */
+    bool *ordered;     /* [logical nodes]: an operator above it minds the order of series */
+    bool *binds_below; /* [logical nodes]: it or a node below reads what is kept */
     uint32_t *made;    /* [logical nodes]: plan node, or PLAN_NONE */
     struct plan_node *nodes;
     uint32_t *edges;
@@ -132,6 +137,41 @@ static uint32_t add_site(struct binder *b, uint32_t id)
     return in == PLAN_NONE ? PLAN_NONE : add_query_node(b, PLAN_OP_ESTIMATE, l, &in, 1);
 }
 
+/* Does the operator's result depend on the order of its operands' series? Sums do in their last bits. */
+static bool minds_order(const struct expr *e)
+{
+    if (e->kind == EXPR_AGGREGATE)
+        return e->aggregate != AGGREGATE_COUNT && e->aggregate != AGGREGATE_GROUP && e->aggregate != AGGREGATE_MIN &&
+               e->aggregate != AGGREGATE_MAX && e->aggregate != AGGREGATE_QUANTILE;
+    if (e->kind != EXPR_CALL)
+        return false;
+    enum function_id id = e->function->id;
+    return id == FUNCTION_sort || id == FUNCTION_sort_desc || id == FUNCTION_sort_by_label ||
+           id == FUNCTION_sort_by_label_desc;
+}
+
+/* The series of a stored root come in an order of their own, so it stands in for its expression only where no operator
+ * above minds. */
+static void mark_order(struct binder *b)
+{
+    for (uint32_t i = b->logical->nodes_n; i-- > 0;) {
+        const struct logical_node *l = &b->logical->nodes[i];
+        bool minds = b->ordered[i] || minds_order(l->expr);
+        for (uint32_t j = 0; j < l->in_n; j++)
+            b->ordered[b->logical->edges[l->in_first + j]] |= minds;
+    }
+}
+
+static uint32_t root_for(const struct binder *b, uint32_t id)
+{
+    const struct expr *expr = b->logical->nodes[id].expr;
+    for (uint32_t i = 0; !b->ordered[id] && i < b->plan->stored_roots_n; i++)
+        if (expr_equal(b->plan->nodes[b->plan->stored_roots[i].node].expr, expr) &&
+            stored_fits(b->plan, i, b->times, b->options->lookback_ms, b->options->default_step_ms))
+            return i;
+    return PLAN_NONE;
+}
+
 /*
  * Logical ids are topological, so one pass upward is enough. A sketch's error is a promise about its own readout; what
  * an operator above makes of it is the planner's business, so here only a site that is the whole query may be
@@ -144,7 +184,8 @@ static void mark_binds(struct binder *b, uint32_t root)
         const struct logical_node *l = &b->logical->nodes[i];
         b->made[i] = PLAN_NONE;
         b->view_of[i] = l->is_site && b->plan ? view_for(b, &l->site, i == root ? &b->want : &exact) : PLAN_NONE;
-        b->binds_below[i] = b->view_of[i] != PLAN_NONE;
+        b->root_of[i] = b->plan ? root_for(b, i) : PLAN_NONE;
+        b->binds_below[i] = b->view_of[i] != PLAN_NONE || b->root_of[i] != PLAN_NONE;
         for (uint32_t j = 0; j < l->in_n && !l->is_site; j++)
             b->binds_below[i] |= b->binds_below[b->logical->edges[l->in_first + j]];
     }
@@ -157,6 +198,12 @@ static uint32_t make(struct binder *b, uint32_t id)
     const struct logical_node *l = &b->logical->nodes[id];
     if (b->made[id] != PLAN_NONE)
         return b->made[id];
+    if (b->root_of[id] != PLAN_NONE) {
+        b->made[id] = add_query_node(b, PLAN_OP_STORED, l, NULL, 0);
+        if (b->made[id] != PLAN_NONE)
+            b->nodes[b->made[id]].stored_root = b->root_of[id];
+        return b->made[id];
+    }
     if (b->view_of[id] != PLAN_NONE)
         return b->made[id] = add_site(b, id);
     if (!b->binds_below[id] || l->in_n > INPUTS_MAX)
@@ -179,11 +226,14 @@ static int bind_by_structure(struct binder *b, const struct expr *resolved, stru
     if (rc == 0) {
         b->logical = &logical;
         b->view_of = ARENA_ARRAY(b->arena, uint32_t, logical.nodes_n + 1u);
+        b->root_of = ARENA_ARRAY(b->arena, uint32_t, logical.nodes_n + 1u);
+        b->ordered = arena_zalloc(b->arena, (logical.nodes_n + 1u) * sizeof *b->ordered);
         b->made = ARENA_ARRAY(b->arena, uint32_t, logical.nodes_n + 1u);
         b->binds_below = ARENA_ARRAY(b->arena, bool, logical.nodes_n + 1u);
         rc = arena_check(b->arena, "query", e);
     }
     if (rc == 0) {
+        mark_order(b);
         mark_binds(b, root);
         ret->root = make(b, root);
         rc = arena_check(b->arena, "query", e);
@@ -198,15 +248,17 @@ static int bind_by_structure(struct binder *b, const struct expr *resolved, stru
 }
 
 /* A planned root whose panes do not fit the times asked is answered as an ad-hoc query, within its own accuracy. */
-static bool root_fits(const struct plan *plan, uint32_t node, const struct times *t)
+static bool root_fits(const struct plan *plan, uint32_t node, const struct times *t, const struct query_options *o)
 {
     const struct plan_node *n = &plan->nodes[node];
     struct site site;
     if (n->op == PLAN_OP_ESTIMATE)
         return site_of(n->expr, &site) &&
                panes_fit(&plan->views[plan->nodes[plan->edges[n->in_first]].view].panes, &site, t) != PANES_UNFIT;
+    if (n->op == PLAN_OP_STORED)
+        return stored_fits(plan, n->stored_root, t, o->lookback_ms, o->default_step_ms);
     for (uint32_t i = 0; i < n->in_n; i++)
-        if (!root_fits(plan, plan->edges[n->in_first + i], t))
+        if (!root_fits(plan, plan->edges[n->in_first + i], t, o))
             return false;
     return true;
 }
@@ -215,7 +267,7 @@ int bind_query(const struct plan *plan, const struct expr *resolved, const struc
                const struct query_options *o, struct arena *a, struct bound *ret, struct err *e)
 {
     *ret = (struct bound){.plan = o->exact ? NULL : plan, .query = PLAN_NONE};
-    struct binder b = {.plan = ret->plan, .times = t, .want = o->default_accuracy, .arena = a};
+    struct binder b = {.plan = ret->plan, .times = t, .options = o, .want = o->default_accuracy, .arena = a};
     if (b.want.kind == 0)
         b.want = (struct accuracy){.kind = ACCURACY_EXACT};
     if (ret->plan) {
@@ -227,7 +279,7 @@ int bind_query(const struct plan *plan, const struct expr *resolved, const struc
     }
     if (ret->query != PLAN_NONE) {
         const struct plan_query *q = &plan->queries[ret->query];
-        if (!plan_query_refused(plan, ret->query) && root_fits(plan, q->root, t)) {
+        if (!plan_query_refused(plan, ret->query) && root_fits(plan, q->root, t, o)) {
             ret->nodes = plan->nodes;
             ret->edges = plan->edges;
             ret->nodes_n = plan->nodes_n;

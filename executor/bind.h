@@ -1,8 +1,9 @@
 /*
  * From a tree to plan nodes. The request's canonical text is a query of the plan: that query's root. Else the tree is
  * lowered (plan/logical) and each site bound to a stored view that can answer it: same matchers, a readout for the
- * statistic, a guarantee that meets the accuracy asked, panes that fit the windows of every evaluation time. What is
- * left becomes `raw` nodes. One result either way: a small node array of the query half.
+ * statistic, a guarantee that meets the accuracy asked, panes that fit the windows of every evaluation time. Any part
+ * of the tree that a stored root computes, at times of its grid, is read from that. What is left becomes
+ * `raw` nodes. One result either way: a small node array of the query half.
  */
 #ifndef EXECUTOR_BIND_H
 #define EXECUTOR_BIND_H

@@ -6,6 +6,7 @@
 #include "executor/raw.h"
 #include "executor/result.h"
 #include "executor/snapshot.h"
+#include "executor/stored.h"
 #include "executor/why_raw.h"
 #include "plan/explain.h"
 #include "promql/print.h"
@@ -28,11 +29,13 @@ struct run {
     const struct expr **exprs; /* [bound.nodes_n]: the node's tree, resolved */
     uint32_t *requests;        /* [bound.nodes_n]: an ESTIMATE's request */
     uint32_t *lefts;           /* [bound.nodes_n]: and that of its left edge, or PLAN_NONE */
+    struct stored_site *sites; /* [bound.nodes_n]: a STORED's; NULL when there is none */
     struct value *values;      /* [bound.nodes_n] */
     bool *done;                /* [bound.nodes_n] */
     struct snapshot snapshot;
     struct pane_counts counts;
     bool read_raw;
+    bool moved; /* results that were kept changed while the snapshot was taken */
 };
 
 static int check_options(const struct query_options *o, struct run *r, struct err *e)
@@ -108,6 +111,14 @@ static int add_node(struct run *r, uint32_t id, struct err *e)
             code = snapshot_add_request(&r->snapshot, &request, &r->lefts[id], e);
         return code;
     }
+    if (node->op == PLAN_OP_STORED) {
+        if (!r->sites)
+            r->sites = arena_zalloc(r->ev.arena, r->bound.nodes_n * sizeof *r->sites);
+        if (!r->sites)
+            return arena_check(r->ev.arena, "query", e);
+        return stored_open(r->x->source, r->bound.plan, node->stored_root, r->exprs[id], &r->t, &r->ev, &r->snapshot,
+                           &r->sites[id], e);
+    }
     if (node->op != PLAN_OP_VECTOR)
         return err_set(e, ERR_NOT_COVERED, "a plan node of kind %s is not read by queries", plan_op_name(node->op));
     for (uint32_t i = 0; code == 0 && i < node->in_n; i++)
@@ -158,6 +169,16 @@ static int estimate_node(struct run *r, uint32_t id, struct value *ret, struct e
     return panes_estimate(&r->ev, &p, &r->t, ret, &r->counts, e);
 }
 
+static int stored_node(struct run *r, uint32_t id, struct value *ret, struct err *e)
+{
+    const struct stored_site *s = &r->sites[id];
+    int code = stored_eval(&r->ev, r->x->source, s, ret, e);
+    r->read_raw |= s->runs_n > 0;
+    if (s->kept_n > 0)
+        r->counts.sources |= SOURCE_ROOT;
+    return code;
+}
+
 /* The operator's arguments: operands are the node's inputs, in order; literals are evaluated here. */
 static int vector_node(struct run *r, uint32_t id, struct value *ret, struct err *e)
 {
@@ -190,6 +211,9 @@ static int eval_node(struct run *r, uint32_t id, struct value *ret, struct err *
         case PLAN_OP_ESTIMATE:
             code = estimate_node(r, id, &r->values[id], e);
             break;
+        case PLAN_OP_STORED:
+            code = stored_node(r, id, &r->values[id], e);
+            break;
         default:
             code = vector_node(r, id, &r->values[id], e);
             break;
@@ -213,6 +237,18 @@ static int run_evaluate(struct run *r, struct result *ret, struct err *e)
     return code != 0 ? code : result_assemble(&r->ev, &v, &r->t, r->range, ret, e);
 }
 
+static int check_sites(struct run *r, struct err *e)
+{
+    int code = 0;
+    for (uint32_t i = 0; r->sites && i < r->bound.nodes_n && code == 0; i++) {
+        bool still = true;
+        if (r->sites[i].kept_n > 0)
+            code = stored_still(r->x->source, &r->sites[i], r->ev.arena, &still, e);
+        r->moved |= !still;
+    }
+    return code == 0 && r->moved ? err_set(e, ERR_NOT_COVERED, "late samples came in between") : code;
+}
+
 static int run_once(struct run *r, const struct query_options *o, struct result *ret, struct err *e)
 {
     struct arena *a = r->ev.arena;
@@ -227,6 +263,8 @@ static int run_once(struct run *r, const struct query_options *o, struct result 
     }
     if (code == 0)
         code = snapshot_take(&r->snapshot, r->x->source, &r->ev, e);
+    if (code == 0)
+        code = check_sites(r, e);
     if (code == 0)
         code = run_evaluate(r, ret, e);
     snapshot_done(&r->snapshot, &r->ev);
@@ -252,12 +290,12 @@ static int query_parsed(const struct executor *x, struct str text, const struct 
     struct run first = *r;
     code = run_once(r, &options, ret, e);
     ret->query = r->root->type == VALUE_MATRIX ? PLAN_NONE : r->bound.query;
-    if (code == ERR_NOT_COVERED && !options.exact && x->plan) {
-        /* The states at hand cannot say it within its guarantee; raw samples can. A run of its own: it needs a snapshot
-         * of its own. */
+    for (int again = 2; code == ERR_NOT_COVERED && !options.exact && x->plan; again--) {
+        /* What is kept cannot say it within its guarantee; raw samples can. A run of its own: it needs a snapshot of
+         * its own. */
+        options.exact = !r->moved || again == 0;
         *r = first;
         *e = (struct err){0};
-        options.exact = true;
         ret->notes = (struct notes){.arena = a};
         code = run_once(r, &options, ret, e);
     }
@@ -305,6 +343,11 @@ static void explain_node(const struct bound *b, uint32_t id, struct strbuf *out)
         const struct plan_view *v = &b->plan->views[n->view];
         strbuf_printf(out, "%s view %u %s, %u panes of %lld ms\n", plan_op_name(n->op), n->view,
                       family_get(v->family)->name, n->count, (long long)v->panes.step_ms);
+        return;
+    }
+    if (n->op == PLAN_OP_STORED) {
+        strbuf_printf(out, "stored root %u, each %lld ms " STR_FMT "\n", n->stored_root,
+                      (long long)b->plan->stored_roots[n->stored_root].grid.step_ms, STR_ARG(n->expr_text));
         return;
     }
     for (uint32_t i = 0; i < n->in_n; i++)

@@ -165,14 +165,14 @@ static int check_series(const struct snapshot *s, const struct query_limits *lim
 
 int snapshot_take(struct snapshot *s, const struct source *source, struct eval *ev, struct err *e)
 {
-    if (s->requests_n == 0)
+    if (s->requests_n == 0 && !s->reads_store)
         return 0;
     s->results = arena_zalloc(s->arena, s->requests_n * sizeof *s->results);
     int code = arena_check(s->arena, "query", e);
-    if (code != 0)
-        return code;
-    s->source = source;
-    code = source->snapshot(source->ctx, s->requests, s->requests_n, s->arena, s->results, e);
+    if (code == 0 && s->requests_n > 0) {
+        s->source = source;
+        code = source->snapshot(source->ctx, s->requests, s->requests_n, s->arena, s->results, e);
+    }
     if (code == 0)
         code = check_series(s, ev->limits, e);
     if (code == 0 && source->store) {

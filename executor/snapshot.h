@@ -22,6 +22,7 @@ struct snapshot {
     uint32_t uses_n;
     size_t uses_cap;
     const struct source *source; /* NULL: not taken */
+    bool reads_store;            /* besides what requests read: the transaction is opened whatever is named */
 };
 
 void snapshot_init(struct snapshot *s, struct arena *a);
@@ -30,7 +31,8 @@ int snapshot_add_expr(struct snapshot *s, const struct eval *ev, const struct ex
                       struct err *e);
 /* Name any other request; results[*ret_index] will answer it. */
 int snapshot_add_request(struct snapshot *s, const struct source_request *r, uint32_t *ret_index, struct err *e);
-/* Ask the source, open the transaction, and fill in what `ev` reads from. Nothing named: nothing is asked. */
+/* Ask the source, open the transaction, and fill in what `ev` reads from. Nothing named: nothing is
+ * asked. */
 int snapshot_take(struct snapshot *s, const struct source *source, struct eval *ev, struct err *e);
 /* Ends the transaction and gives the results back; safe whatever happened before. */
 void snapshot_done(struct snapshot *s, struct eval *ev);

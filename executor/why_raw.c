@@ -7,7 +7,7 @@
 static bool reads_panes(const struct bound *b, uint32_t node)
 {
     const struct plan_node *n = &b->nodes[node];
-    bool any = n->op == PLAN_OP_ESTIMATE;
+    bool any = n->op == PLAN_OP_ESTIMATE || n->op == PLAN_OP_STORED;
     for (uint32_t i = 0; i < n->in_n && !any; i++)
         any = reads_panes(b, b->edges[n->in_first + i]);
     return any;
@@ -35,6 +35,22 @@ static void say_misfit(const struct plan_node *estimate, uint32_t view, const st
     }
 }
 
+static void say_off_grid(const struct plan_node *stored, const struct grid *g, const struct times *t,
+                         struct strbuf *out)
+{
+    char step[DURATION_TEXT_MAX], other[DURATION_TEXT_MAX];
+    duration_format(g->step_ms, step);
+    duration_format(t->step_ms, other);
+    strbuf_printf(out, "why raw: " STR_FMT ": ", STR_ARG(stored->expr_text));
+    if (t->n > 1 && t->step_ms % g->step_ms != 0)
+        strbuf_printf(out, "the step of %s is no multiple of stored root %u's %s\n", other, stored->stored_root, step);
+    else if (floor_mod(t->start_ms - g->phase_ms, g->step_ms) != 0)
+        strbuf_printf(out, "%s on stored root %u's grid of %s\n", t->n > 1 ? "the times are not" : "the time is not",
+                      stored->stored_root, step);
+    else
+        strbuf_printf(out, "stored root %u has another look-back\n", stored->stored_root);
+}
+
 /* The sites of a planned query whose panes do not fit the times asked. */
 static void say_misfits(const struct plan *plan, uint32_t node, const struct times *t, struct strbuf *out)
 {
@@ -45,6 +61,10 @@ static void say_misfits(const struct plan *plan, uint32_t node, const struct tim
         const struct grid *panes = &plan->views[view].panes;
         if (site_of(n->expr, &site) && panes_fit(panes, &site, t) == PANES_UNFIT)
             say_misfit(n, view, panes, &site, t, out);
+        return;
+    }
+    if (n->op == PLAN_OP_STORED) {
+        say_off_grid(n, &plan->stored_roots[n->stored_root].grid, t, out);
         return;
     }
     for (uint32_t i = 0; i < n->in_n; i++)
@@ -60,7 +80,7 @@ void why_raw(const struct plan *plan, const struct bound *b, const struct times 
     } else if (b->query == PLAN_NONE) {
         if (!reads_panes(b, b->root))
             strbuf_add_z(out, "why raw: it is no query of the workload, and no view answers it at these times\n");
-    } else if (plan->queries[b->query].uses_n == 0) {
+    } else if (!plan_query_reads_kept(plan, b->query)) {
         strbuf_printf(out, "why raw: query %u of the plan is planned so; /api/v1/plan?format=text says why\n",
                       b->query);
     } else if (plan_query_refused(plan, b->query)) {

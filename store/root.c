@@ -40,8 +40,7 @@ enum {
 static int root_read(const uint8_t *identity, struct str value, struct root_record *ret, struct err *e)
 {
     const uint8_t *p = (const uint8_t *)value.p;
-    if (value.n != ROOT_BYTES ||
-        load_u64(p + ROOT_SUM_AT) != store_sum_keyed(identity, IDENTITY_BYTES, p, ROOT_SUM_AT))
+    if (value.n != ROOT_BYTES || load_u64(p + ROOT_SUM_AT) != store_sum_keyed(identity, IDENTITY_BYTES, p, ROOT_SUM_AT))
         return err_set(e, ERR_CORRUPT, "the store's entry of a stored root fails its checksum");
     memcpy(ret->identity, identity, IDENTITY_BYTES);
     ret->number = load_u32(p);

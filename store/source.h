@@ -82,6 +82,19 @@ struct source_result {
     void *held; /* the source's own: what release lets go */
 };
 
+/* A stored root as it stands: results at the times of its grid in (complete_from_ms, sealed_to_ms], but for `unfit`. */
+struct source_span {
+    int64_t from_ms, to_ms; /* [from, to) */
+};
+struct source_root {
+    uint32_t number; /* in the store; SOURCE_NO_VIEW: unknown */
+    int64_t complete_from_ms, sealed_to_ms;
+    /* Late samples came for them, or they could not be kept: to be computed. In any order; those that meet the span
+     * asked. */
+    const struct source_span *unfit;
+    uint32_t unfit_n;
+};
+
 struct source {
     void *ctx;
     struct store *store;
@@ -89,6 +102,15 @@ struct source {
     int (*snapshot)(void *ctx, const struct source_request *requests, uint32_t n, struct arena *a,
                     struct source_result *ret, struct err *e);
     void (*release)(void *ctx, struct source_result *results, uint32_t n);
+    /*
+     * The stored root of this identity, for times in [start_ms, end_ms]; memory in `a`. Ask before `snapshot`, since
+     * what is to be computed must be known by then, and again afterwards: results that are fit both times were so in
+     * between. NULL: there are no stored roots. `root_doubt` tells the source that the result at a time is lost or
+     * damaged: it counts that, and mends it.
+     */
+    int (*root)(void *ctx, const uint8_t identity[16], int64_t start_ms, int64_t end_ms, struct arena *a,
+                struct source_root *ret, struct err *e);
+    void (*root_doubt)(void *ctx, const uint8_t identity[16], int64_t time_ms);
     /* Metadata calls: names, values, series (all matched, whatever their time, or with samples in the span when the
      * source knows). */
     int (*label_names)(void *ctx, const struct matcher *m, uint32_t n, struct arena *a, struct str **ret,

@@ -14,7 +14,7 @@ struct store {
     char *dir;
     MDB_env *env;
     MDB_dbi dbi[TABLE_END]; /* 0: absent (an earlier version's directory, read-only) */
-    int lock_fd; /* -1 when read-only */
+    int lock_fd;            /* -1 when read-only */
     bool read_only;
     uint64_t id, sketch_seed, map_bytes;
     unsigned version; /* of FORMAT as it was found */
