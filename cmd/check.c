@@ -10,6 +10,7 @@
 #include "store/catalog.h"
 #include "store/pane.h"
 #include "store/raw.h"
+#include "store/root.h"
 
 static const char summary[] =
     "Check a workload, a plan file or a data directory.\v"
@@ -41,6 +42,8 @@ struct totals {
     uint32_t views, windows, damaged_windows, shards, damaged_blocks;
     uint64_t chunks;
     uint32_t view; /* being walked */
+    uint32_t roots, results, damaged_results;
+    const struct root_record *root; /* being walked */
 };
 
 static int check_window(void *ctx, int64_t end_ms, const struct pane_manifest *m, struct err *e)
@@ -64,6 +67,39 @@ static int check_view(void *ctx, const struct pane_view *v, struct err *e)
     t->views++;
     t->view = v->number;
     return pane_manifest_walk(t->txn, v->number, INT64_MIN, INT64_MAX, check_window, t, e);
+}
+
+static int check_result(void *ctx, int64_t time_ms, struct str bytes, struct err *e)
+{
+    struct totals *t = ctx;
+    struct root_block b;
+    struct err found = {0};
+    t->results++;
+    int code = root_block_parse(bytes, t->root->number, time_ms, &b, &found);
+    struct arena a;
+    arena_init(&a, 0);
+    for (uint32_t i = 0; code == 0 && i < b.n; i++) {
+        struct labels labels;
+        bool drop_name;
+        arena_reset(&a);
+        code = root_group_get(t->txn, t->root->number, root_block_group(&b, i), &a, &labels, &drop_name, &found);
+    }
+    arena_done(&a);
+    if (code == 0)
+        return 0;
+    if (code != ERR_CORRUPT && code != ERR_NOT_FOUND)
+        return err_set(e, code, "%s", found.message);
+    t->damaged_results++;
+    fprintf(stderr, "stored root %u at %lld ms: %s\n", t->root->number, (long long)time_ms, found.message);
+    return 0;
+}
+
+static int check_root(void *ctx, const struct root_record *r, struct err *e)
+{
+    struct totals *t = ctx;
+    t->roots++;
+    t->root = r;
+    return root_result_walk(t->txn, r->number, INT64_MIN, INT64_MAX, check_result, t, e);
 }
 
 static int count_chunk(void *ctx, const struct raw_chunk *chunk, struct err *e)
@@ -96,14 +132,17 @@ static int check_store(struct store *store, struct err *e)
     if (code == 0)
         code = pane_view_walk(t.txn, check_view, &t, e);
     if (code == 0)
+        code = root_walk(t.txn, check_root, &t, e);
+    if (code == 0)
         code = check_raw(&t, catalog, e);
     store_read_end(t.txn);
     if (code == 0)
-        printf("%u series, %llu raw chunks in %u shards (%u damaged blocks), %u views with %u windows (%u damaged)\n",
+        printf("%u series, %llu raw chunks in %u shards (%u damaged blocks), %u views with %u windows (%u damaged), "
+               "%u stored roots with %u results (%u damaged)\n",
                catalog_series_n(catalog), (unsigned long long)t.chunks, t.shards, t.damaged_blocks, t.views, t.windows,
-               t.damaged_windows);
+               t.damaged_windows, t.roots, t.results, t.damaged_results);
     catalog_free(catalog);
-    if (code == 0 && (t.damaged_blocks || t.damaged_windows))
+    if (code == 0 && (t.damaged_blocks || t.damaged_windows || t.damaged_results))
         code = err_set(e, ERR_CORRUPT, "some of what is stored is damaged");
     return code;
 }

@@ -157,7 +157,7 @@ static void log_raw_queries(const struct plan *plan)
     for (uint32_t i = 0; i < plan->queries_n; i++) {
         const struct plan_query *q = &plan->queries[i];
         struct str name = q->name.n ? q->name : q->text;
-        if (q->uses_n || raw_n++ >= NAMED_MAX)
+        if (plan_query_reads_kept(plan, i) || raw_n++ >= NAMED_MAX)
             continue;
         strbuf_add_z(&names, raw_n > 1 ? "; " : "");
         strbuf_add(&names, name.p, name.n > SHOWN_MAX ? SHOWN_MAX : name.n);

@@ -148,7 +148,7 @@ static int group_restore(const struct clocks *clocks, const struct plan *plan, s
 }
 
 static int plan_install(struct ingest *in, const struct clocks *clocks, const struct plan *plan, struct windows *w,
-                        struct err *e)
+                        struct roots *roots, struct err *e)
 {
     struct store_txn *t;
     int rc = store_write_begin(in->store, &t, e);
@@ -167,6 +167,8 @@ static int plan_install(struct ingest *in, const struct clocks *clocks, const st
     /* What is dirty is what the last checkpoint kept, or, of a plan in force, what is known now (dirty_move). */
     if (rc == 0 && !in->plan)
         rc = dirty_load(t, w, e);
+    if (rc == 0)
+        rc = roots_install(in, plan, t, roots, e);
     if (rc == 0 && clocks->unplanned_ms != INT64_MAX)
         rc = unplanned_put(t, INT64_MAX, e);
     if (rc) {
@@ -194,22 +196,28 @@ static void dirty_move(struct windows *from, struct windows *to)
 int ingest_set_plan(struct ingest *in, const struct plan *plan, struct err *e)
 {
     struct windows w = {.newest_refreshed_ms = INT64_MIN};
+    struct roots roots = {.newest_claimed_ms = INT64_MIN};
     stat_register(&manifests_missing);
     pthread_mutex_lock(&in->maintenance);
     pthread_rwlock_rdlock(&in->lock);
     struct clocks clocks = {ingest_watermark_locked(in), in->first_event_ms, in->unplanned_ms};
     pthread_rwlock_unlock(&in->lock);
-    int rc = plan_install(in, &clocks, plan, &w, e);
+    int rc = plan_install(in, &clocks, plan, &w, &roots, e);
     if (rc == 0) {
         pthread_rwlock_wrlock(&in->lock);
         if (in->plan)
             dirty_move(&in->windows, &w);
         windows_done(&in->windows);
         in->windows = w;
+        roots_move(&in->roots, &roots);
+        roots_done(&in->roots);
+        in->roots = roots;
         in->plan = plan;
         in->unplanned_ms = INT64_MAX;
-        for (size_t i = 0; i < in->replayed_n; i++)
+        for (size_t i = 0; i < in->replayed_n; i++) {
             windows_mark(&in->windows, in->replayed[i].series, in->replayed[i].time_ms);
+            roots_mark(in, in->replayed[i].series, in->replayed[i].time_ms);
+        }
         mem_free(in->replayed);
         in->replayed = NULL;
         in->replayed_n = in->replayed_cap = 0;
@@ -218,6 +226,7 @@ int ingest_set_plan(struct ingest *in, const struct plan *plan, struct err *e)
         pthread_rwlock_unlock(&in->lock);
     } else {
         windows_done(&w);
+        roots_done(&roots);
     }
     pthread_mutex_unlock(&in->maintenance);
     return rc;
@@ -325,6 +334,11 @@ uint32_t ingest_backfill_left(struct ingest *in)
         for (uint32_t j = 0; j < g->views_n; j++)
             if (g->views[j].backfill_from_ms < g->views[j].complete_from_ms)
                 left += (g->views[j].complete_from_ms - g->views[j].backfill_from_ms) / g->window.step_ms;
+    }
+    for (uint32_t i = 0; i < in->roots.n; i++) {
+        const struct root_state *r = &in->roots.v[i];
+        if (r->backfill_from_ms < r->complete_from_ms)
+            left += (r->complete_from_ms - r->backfill_from_ms) / r->grid.step_ms;
     }
     pthread_rwlock_unlock(&in->lock);
     return left > UINT32_MAX ? UINT32_MAX : (uint32_t)left;

@@ -4,6 +4,7 @@
  *
  *     "checkpoint"  u64 log seq, i64 event clock ms, i64 largest event ms, i64 first event ms
  *     "dirty"       for each window: i64 width ms, i64 phase ms, i64 end ms, u32 bytes, roaring bitmap (portable form)
+ *     "root_dirty"  of stored roots (root_plan.c)
  */
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -176,6 +177,8 @@ static int put_rest(struct ingest *in, struct store_txn *t, const uint8_t positi
     bool planned = in->plan != NULL;
     if (planned)
         dirty_write(&in->windows, &dirty);
+    if (rc == 0 && planned)
+        rc = roots_save(&in->roots, t, e);
     int64_t unplanned_ms = in->unplanned_ms;
     for (size_t i = 0; i < in->replayed_n; i++)
         unplanned_ms = in->replayed[i].time_ms < unplanned_ms ? in->replayed[i].time_ms : unplanned_ms;
@@ -327,9 +330,14 @@ int retention_run(struct ingest *in, struct err *e)
         for (uint32_t j = 0; j < g->views_n && rc == 0 && g->sealed_to_ms != INT64_MIN; j++)
             rc = pane_drop(t, g->views[j].store_view, g->views[j].complete_from_ms, &dropped, e);
     }
+    if (rc == 0)
+        rc = roots_drop(in, t, e);
     if (rc) {
         store_write_abort(t);
         return rc;
     }
-    return store_write_commit(t, e);
+    rc = store_write_commit(t, e);
+    if (rc == 0)
+        roots_dropped(in);
+    return rc;
 }

@@ -119,7 +119,7 @@ int ingest_open(struct store *store, const struct ingest_options *o, struct pool
     in->pool = pool;
     in->event_clock_ms = in->largest_event_ms = in->last_checkpoint_ms = INT64_MIN;
     in->first_event_ms = in->unplanned_ms = INT64_MAX;
-    in->windows.newest_refreshed_ms = INT64_MIN;
+    in->windows.newest_refreshed_ms = in->roots.newest_claimed_ms = INT64_MIN;
     in->settings_hash = admission_settings_hash(&in->options);
     in->catalog = catalog_new();
     in->metadata = metadata_new();
@@ -133,6 +133,7 @@ int ingest_open(struct store *store, const struct ingest_options *o, struct pool
     pthread_mutex_init(&in->maintenance, NULL);
     verdict_register();
     refresh_register();
+    roots_register();
     snapshot_source_init(in);
     int rc = open_parts(in, report, e);
     if (rc) {
@@ -155,6 +156,7 @@ void ingest_close(struct ingest *in)
         wal_sync(in->wal, &ignored);
     wal_close(in->wal);
     windows_done(&in->windows);
+    roots_done(&in->roots);
     head_done(&in->head);
     catalog_free(in->catalog);
     series_cache_done(&in->series_cache);
@@ -195,6 +197,8 @@ static int tick_locked(struct ingest *in, int64_t now_ms, struct err *e)
     bool more = false;
     if (rc == 0)
         rc = backfill_step(in, &more, e);
+    if (rc == 0 && !more)
+        rc = roots_backfill_step(in, &more, e);
     if (in->last_checkpoint_ms == INT64_MIN)
         in->last_checkpoint_ms = now_ms;
     if (now_ms - in->last_checkpoint_ms < in->options.checkpoint_ms && !ingest_log_broken(in))

@@ -75,7 +75,7 @@ int ingest_tick(struct ingest *in, int64_t now_ms, struct err *e);
 void ingest_stop(struct ingest *in);
 /* fdatasync the log now (the 100 ms timer, or before exit). */
 int ingest_sync(struct ingest *in, struct err *e);
-/* Windows of the plan that still wait for backfill. */
+/* Windows of the plan, and results of its stored roots, that still wait for backfill. */
 uint32_t ingest_backfill_left(struct ingest *in);
 
 const struct source *ingest_source(struct ingest *in);
@@ -86,6 +86,14 @@ struct ingest_view_status {
     uint32_t early_windows, dirty_series;
 };
 void ingest_view_status(struct ingest *in, const uint8_t identity[IDENTITY_BYTES], struct ingest_view_status *ret);
+
+/* complete_from INT64_MAX, sealed_to INT64_MIN: no results yet. */
+struct ingest_root_status {
+    int64_t complete_from_ms, sealed_to_ms;
+    uint32_t dirty_spans; /* of times with late samples, to be computed again */
+    uint32_t holes;       /* spans of times whose result cannot be kept */
+};
+void ingest_root_status(struct ingest *in, const uint8_t identity[IDENTITY_BYTES], struct ingest_root_status *ret);
 
 struct metadata_entry {
     struct str metric, type, help, unit;

@@ -4,9 +4,10 @@
  *     ingest.c        open, replay, close          write.c       one request
  *     refresh.c       early refresh, sealing       backfill.c    a plan's views: store numbers, what is stored, what to
  * build checkpoint.c    head and log into the store  snapshot.c    what queries read metadata.c      names, types, help
+ *     roots.c         stored roots: what is dirty  root_plan.c   a plan's roots     root_refresh.c  computing them
  *
- * `lock` guards catalog, head, windows and the clocks. `maintenance` is held by whoever runs a tick: refresh, sealing,
- * checkpoints and retention never overlap. Order: maintenance, then lock.
+ * `lock` guards catalog, head, windows, roots and the clocks. `maintenance` is held by whoever runs a tick: refresh,
+ * sealing, checkpoints and retention never overlap. Order: maintenance, then lock.
  */
 #ifndef INGEST_INGEST_INTERNAL_H
 #define INGEST_INGEST_INTERNAL_H
@@ -17,6 +18,7 @@
 #include "ingest/admit.h"
 #include "ingest/head.h"
 #include "ingest/ingest.h"
+#include "ingest/roots.h"
 #include "ingest/series_cache.h"
 #include "ingest/windows.h"
 #include "store/raw.h"
@@ -41,6 +43,7 @@ struct ingest {
     struct series_cache series_cache;
     struct head head;
     struct windows windows;
+    struct roots roots;
     struct wal *wal;
     int64_t event_clock_ms; /* max over requests of min(largest event time, receive time); INT64_MIN before the first */
     int64_t clock_moved_ms; /* receive time of the request that moved it last */

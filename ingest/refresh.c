@@ -335,6 +335,17 @@ static bool may_go_on(struct ingest *in, uint64_t begun_ns)
            clock_monotonic_ns() - begun_ns < (uint64_t)in->options.checkpoint_ms * 1000000u;
 }
 
+struct time_left {
+    struct ingest *ingest;
+    uint64_t begun_ns;
+};
+
+static bool root_may_go_on(void *ctx)
+{
+    const struct time_left *l = ctx;
+    return may_go_on(l->ingest, l->begun_ns);
+}
+
 int refresh_due(struct ingest *in, int64_t now_ms, struct err *e)
 {
     uint64_t begun_ns = clock_monotonic_ns();
@@ -363,5 +374,14 @@ int refresh_due(struct ingest *in, int64_t now_ms, struct err *e)
         }
     }
     mem_free(failed);
+    struct time_left left = {in, begun_ns};
+    struct err second;
+    int after = clock_ms == INT64_MIN
+                    ? 0
+                    : roots_due(in, clock_ms - in->options.lateness_ms, now_ms, root_may_go_on, &left, &second);
+    if (rc == 0 && after) {
+        *e = second;
+        rc = after;
+    }
     return rc;
 }

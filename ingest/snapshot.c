@@ -225,6 +225,8 @@ void snapshot_source_init(struct ingest *in)
                                  .store = in->store,
                                  .snapshot = snapshot_take,
                                  .release = snapshot_release,
+                                 .root = roots_source,
+                                 .root_doubt = roots_doubt,
                                  .label_names = source_label_names,
                                  .label_values = source_label_values};
 }

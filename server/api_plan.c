@@ -1,7 +1,9 @@
-/* /api/v1/plan: the plan in force, as JSON, text or a graph. /api/v1/views: what each of its views holds. */
+/* /api/v1/plan: the plan in force, as JSON, text or a graph. /api/v1/views: what each of its views and stored
+ * roots holds. */
 #include "base/float_text.h"
 #include "plan/explain.h"
 #include "plan/file.h"
+#include "plan/root_expr.h"
 #include "server/api.h"
 #include "server/json.h"
 #include "server/server_internal.h"
@@ -76,6 +78,27 @@ static void add_view(struct server *s, const struct plan *plan, uint32_t id, str
     strbuf_add_char(b, '}');
 }
 
+static void add_root(struct server *s, const struct plan *plan, uint32_t id, struct strbuf *b)
+{
+    const struct plan_stored_root *r = &plan->stored_roots[id];
+    uint8_t identity[IDENTITY_BYTES];
+    char text[2 * IDENTITY_BYTES + 1];
+    struct ingest_root_status status;
+    plan_root_identity(plan, id, identity);
+    identity_text(identity, text);
+    ingest_root_status(s->ingest, identity, &status);
+    strbuf_printf(b, "{\"root\":%u,\"identity\":\"%s\",\"expr\":", id, text);
+    strbuf_add_json_string(b, plan->nodes[r->node].expr_text);
+    strbuf_printf(b, ",\"stepMs\":%lld,\"phaseMs\":%lld,\"retentionMs\":%lld,", (long long)r->grid.step_ms,
+                  (long long)r->grid.phase_ms, (long long)r->retention_ms);
+    add_time(b, "completeFrom", status.complete_from_ms);
+    strbuf_add_char(b, ',');
+    add_time(b, "sealedTo", status.sealed_to_ms);
+    strbuf_add_char(b, ',');
+    add_time(b, "watermark", ingest_watermark(s->ingest));
+    strbuf_printf(b, ",\"dirtySpans\":%u,\"unkeptSpans\":%u}", status.dirty_spans, status.holes);
+}
+
 void api_views(struct server *s, struct http_request *q, struct http_response *r)
 {
     struct held_plan *held = plan_take(s->plans);
@@ -86,6 +109,11 @@ void api_views(struct server *s, struct http_request *q, struct http_response *r
         if (i)
             strbuf_add_char(&r->body, ',');
         add_view(s, plan, i, &r->body);
+    }
+    for (uint32_t i = 0; plan && i < plan->stored_roots_n; i++) {
+        if (i || plan->views_n)
+            strbuf_add_char(&r->body, ',');
+        add_root(s, plan, i, &r->body);
     }
     strbuf_add_char(&r->body, ']');
     json_end(&r->body, NULL);

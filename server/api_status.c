@@ -190,7 +190,7 @@ void api_root(struct server *s, struct http_request *q, struct http_response *r)
          "/api/v1/query_range?query=  PromQL over a range\n"
          "/api/v1/explain?query=      how a query would be answered\n"
          "/api/v1/plan?format=text    what is kept, for which queries, and why\n"
-         "/api/v1/views               panes kept: how far they reach\n"
+         "/api/v1/views               panes and stored roots kept: how far they reach\n"
          "/metrics                    figures of this server\n\n"
          "Point a Grafana data source of type Prometheus here.\n");
 }

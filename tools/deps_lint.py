@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     "plan": ("base/*", "promql/*", "kernels/sketch.h"),
     "planner": ("base/*", "promql/*", "plan/*", "kernels/sketch.h"),
     "store": ("base/*", "kernels/frame.h", "plan/ids.h"),
-    "ingest": ("base/*", "store/*", "plan/*", "executor/refresh.h", "kernels/frame.h"),
+    "ingest": ("base/*", "store/*", "plan/*", "executor/refresh.h", "executor/root.h", "kernels/frame.h"),
     "executor": ("base/*", "promql/*", "plan/*", "kernels/*", "store/*"),
     "server": ("base/*", "promql/*", "plan/*", "store/*", "ingest/*", "executor/*", "web/*"),
     "cmd": ("*",),

@@ -45,8 +45,12 @@ static void parts_open(struct rig *r)
     struct store_open_report report;
     check_ok(store_open(r->dir, &options, &r->store, &report, &e), &e, "store");
     check_ok(ingest_open(r->store, &r->options, NULL, &r->ingest, &r->report, &e), &e, "ingest");
-    if (r->workload)
+    if (r->workload) {
         plan_make(r);
+    } else if (r->plan_of) {
+        r->plan = r->plan_of(r);
+        check_ok(ingest_set_plan(r->ingest, r->plan, &e), &e, "set plan");
+    }
 }
 
 static void parts_close(struct rig *r)
