@@ -370,8 +370,8 @@ START_TEST(new_roots_are_backfilled)
 }
 END_TEST
 
-/* Without a plan late samples are noted by nobody: results of before are not trusted. */
-START_TEST(a_time_without_a_plan_lets_results_go)
+/* Without a plan late samples are marked by nobody: results from the oldest of them on are not trusted. */
+START_TEST(samples_that_came_without_a_plan_count)
 {
     open_engine(1);
     steady(begin_ms, begin_ms + 10 * MINUTE);
@@ -384,8 +384,44 @@ START_TEST(a_time_without_a_plan_lets_results_go)
     rig.plan_of = make_plan;
     rig_reopen(&rig);
     ck_assert_int_eq(compare(sum_rate, t + STEP, t + STEP, 0, "planned again"), SOURCE_RAW);
+    ck_assert_int_eq(compare(sum_rate, t, t, 0, "before it"), SOURCE_ROOT);
     rig_tick(&rig, now_ms);
     ck_assert_int_eq(compare(sum_rate, t - MINUTE, t + 2 * MINUTE, STEP, "backfilled"), SOURCE_ROOT);
+    rig_done(&rig);
+}
+END_TEST
+
+/* What was dirty stays so, what was kept is kept, what is new is backfilled, what is gone is gone for good. */
+START_TEST(plans_change_while_running)
+{
+    open_engine(1);
+    steady(begin_ms, begin_ms + 10 * MINUTE);
+    int64_t t = begin_ms + 5 * MINUTE, now_ms = begin_ms + 10 * MINUTE, sealed_ms = now_ms - 30 * SECOND;
+    struct rig_sample late = {names[0], t + 1, 7};
+    struct err e = {0};
+    const char *const other = all_roots[4].expr;
+    ck_assert_int_eq(rig_send(&rig, &late, 1, now_ms, NULL), 0);
+    for (int with = 1; with >= 0; with--) {
+        struct plan *before = rig.plan;
+        planned = with ? 1 | 1 << 4 : 1 << 4;
+        rig.plan = make_plan(&rig);
+        ck_assert_int_eq(ingest_set_plan(rig.ingest, rig.plan, &e), 0);
+        plan_free(before);
+        ck_assert_int_eq(compare(sum_rate, t + STEP, t + STEP, 0, "dirty"), SOURCE_RAW);
+        ck_assert_int_eq(compare(sum_rate, t, t, 0, "clean"), with ? SOURCE_ROOT : SOURCE_RAW);
+        ck_assert_int_eq(compare(other, t, sealed_ms, STEP, "the other"), with ? SOURCE_RAW : SOURCE_ROOT);
+        if (with) /* killed before any checkpoint: the log knows what is dirty */
+            rig_crash(&rig);
+        ck_assert_int_eq(compare(sum_rate, t + STEP, t + STEP, 0, "crashed"), SOURCE_RAW);
+        rig_tick(&rig, now_ms);
+        ck_assert_int_eq(compare(other, begin_ms + STEP, sealed_ms, STEP, "backfilled"), SOURCE_ROOT);
+        ck_assert_int_eq(compare(sum_rate, t, sealed_ms, STEP, "all"), with ? SOURCE_ROOT : SOURCE_RAW);
+    }
+    planned = 1;
+    rig_reopen(&rig);
+    ck_assert_int_eq(compare(sum_rate, t, t, 0, "back"), SOURCE_RAW);
+    rig_tick(&rig, now_ms);
+    ck_assert_int_eq(compare(sum_rate, t, sealed_ms, STEP, "back and backfilled"), SOURCE_ROOT);
     rig_done(&rig);
 }
 END_TEST
@@ -494,7 +530,8 @@ int main(void)
     tcase_add_test(tcase, what_is_sealed_is_read_and_the_rest_computed);
     tcase_add_test(tcase, late_samples_dirty_their_reach);
     tcase_add_test(tcase, new_roots_are_backfilled);
-    tcase_add_test(tcase, a_time_without_a_plan_lets_results_go);
+    tcase_add_test(tcase, samples_that_came_without_a_plan_count);
+    tcase_add_test(tcase, plans_change_while_running);
     tcase_add_test(tcase, damage_is_seen_and_mended);
     tcase_add_test(tcase, retention_lets_rows_and_labels_go);
     suite_add_tcase(suite, tcase);
