@@ -29,6 +29,11 @@ START_TEST(order_twins)
             ck_assert_msg(n == 0 || memcmp(out, keys, n * 8) == 0, "keys %s n %zu", cpu_level_name(level), n);
             output_check(out, n * 8);
             out = output_open();
+            static double doubles[N_MAX];
+            order_values_scalar(doubles, keys, n);
+            order_ops.values((double *)(void *)out, keys, n);
+            ck_assert_msg(n == 0 || memcmp(out, doubles, n * 8) == 0, "values %s n %zu", cpu_level_name(level), n);
+            output_check(out, n * 8);
             ck_assert_uint_eq(order_ops.between(out, values, n, low, high, &below), kept);
             ck_assert_uint_eq(below, below_expect);
             ck_assert(memcmp(out, expect, kept * 8) == 0);
