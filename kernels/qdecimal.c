@@ -122,8 +122,11 @@ uint64_t qdecimal_count(const uint8_t *bytes, size_t size)
     const uint64_t ones = UINT64_C(0x0101010101010101);
     for (; i + 8 <= size; i += 8)
         n += ((~bits_load_u64(bytes + i) >> 7 & ones) * ones) >> 56;
-    for (; i < size; i++)
-        n += bytes[i] < 128;
+    if (i < size && size >= 8) /* the rest by the last eight bytes, less those that were counted */
+        n += (((~bits_load_u64(bytes + size - 8) >> 7 & ones) >> (64 - 8 * (size - i))) * ones) >> 56;
+    else
+        for (; i < size; i++)
+            n += bytes[i] < 128;
     return n <= TINY_MAX_N ? n : 0;
 }
 

@@ -315,10 +315,12 @@ static uint64_t head_of(uint64_t n, double share)
 static bool open_panes(const struct reading *r, double share, const double *low, struct select_run *runs)
 {
     double *samples = r->samples;
+    uint64_t head = UINT64_MAX;
     for (uint32_t i = 0; i < r->k; samples += qpane_room(r->counts[i++])) {
         if (low && !select_lacks(&runs[i], *low))
             continue;
-        uint64_t head = low ? UINT64_MAX : head_of(r->counts[i], share);
+        if (!low && (i == 0 || r->counts[i] != r->counts[i - 1])) /* panes of a series are often alike */
+            head = head_of(r->counts[i], share);
         if (open_counted(r->src[i].bytes, r->src[i].size, r->counts[i], head, r->scaled, samples, &runs[i]) == 0)
             return false;
     }
