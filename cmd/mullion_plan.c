@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "plan/explain.h"
 #include "plan/file.h"
+#include "planner/cost_model.h"
 #include "planner/planner.h"
 
 const char *argp_program_version = "mullion-plan 0.1.0";
@@ -76,15 +77,15 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The whole of a file, or of standard input, up to one byte more than a workload may have. */
-static int read_workload(const char *path, struct strbuf *ret, struct err *e)
+/* The whole of a file, or of standard input (-), up to one byte more than `most`. */
+static int read_file(const char *path, size_t most, struct strbuf *ret, struct err *e)
 {
     bool standard = strcmp(path, "-") == 0;
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_set_errno(e, errno, "%s", path);
     int rc = 0;
-    while (ret->n <= WORKLOAD_MAX_BYTES) {
+    while (ret->n <= most) {
         strbuf_reserve(ret, 1 << 16);
         ssize_t n = read(fd, ret->p + ret->n, 1 << 16);
         if (n < 0 && errno == EINTR)
@@ -158,6 +159,29 @@ static int write_outputs(const struct options *o, const struct plan *plan, struc
     return failed ? err_set_errno(e, failed, "standard output") : rc;
 }
 
+/* The costs that models.calibration names, a path beside the workload file. */
+static int read_costs(const struct options *o, const struct workload *w, struct cost_model *ret,
+                      struct problems *problems, struct err *e)
+{
+    *ret = cost_defaults;
+    if (w->calibration.n == 0)
+        return 0;
+    struct strbuf path = {0}, text = {0};
+    const char *slash = strrchr(o->workload, '/');
+    if (slash && w->calibration.p[0] != '/')
+        strbuf_add(&path, o->workload, (size_t)(slash + 1 - o->workload));
+    strbuf_add_str(&path, w->calibration);
+    int rc = read_file(strbuf_z(&path), CALIBRATION_MAX_BYTES, &text, e);
+    if (rc == 0 && text.n > CALIBRATION_MAX_BYTES)
+        rc = err_set(e, ERR_TOO_LARGE, "%s: a calibration file has at most %d bytes", strbuf_z(&path),
+                     CALIBRATION_MAX_BYTES);
+    if (rc == 0)
+        rc = calibration_read((struct str){text.p, text.n}, strbuf_z(&path), ret, problems, e);
+    strbuf_done(&path);
+    strbuf_done(&text);
+    return rc;
+}
+
 static int plan_workload(const struct options *o, struct err *e)
 {
     struct strbuf text = {0};
@@ -165,15 +189,15 @@ static int plan_workload(const struct options *o, struct err *e)
     struct workload *w = NULL;
     struct plan *plan = NULL;
     const char *name = strcmp(o->workload, "-") == 0 ? "<stdin>" : o->workload;
-    int rc = read_workload(o->workload, &text, e);
+    struct cost_model costs;
+    int rc = read_file(o->workload, WORKLOAD_MAX_BYTES, &text, e);
     if (rc == 0)
         rc = workload_read((struct str){text.p, text.n}, name, &w, &problems, e);
+    if (rc == 0)
+        rc = read_costs(o, w, &costs, &problems, e);
     if (problems.text.n)
         fwrite(problems.text.p, 1, problems.text.n, stderr);
-    if (rc == 0 && w->calibration.n)
-        fprintf(stderr, "mullion-plan: calibration file " STR_FMT " is not read; the default costs are used\n",
-                STR_ARG(w->calibration));
-    struct planner_options options = {.sketch_seed = o->seed};
+    struct planner_options options = {.sketch_seed = o->seed, .costs = &costs};
     if (rc == 0)
         rc = planner_plan(w, &options, &plan, e);
     if (rc == 0)

@@ -34,7 +34,7 @@ static bool state_items(struct stated *t)
             t->read_item[c->read] = selection_add_item(&t->s, p->reads[c->read].cost, 0, 0, 0);
         double base_ms = (double)cost_retention_ms(0, c->grid.step_ms);
         t->chain_item[i] =
-            selection_add_item(&t->s, c->build_cost, cost_memory(c, 1), c->memory_bytes_s / 1000, base_ms);
+            selection_add_item(&t->s, c->build_cost, cost_memory(p, c, 1), c->memory_bytes_s / 1000, base_ms);
         selection_require(&t->s, t->read_item[c->read], 0);
     }
     return !arena_failed(p->arena);

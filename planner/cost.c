@@ -4,14 +4,21 @@
 #include <stdlib.h>
 
 #include "base/duration.h"
+#include "planner/state_size.h"
 
-const struct cost_model cost_defaults = {.op_ms = 1e-6, .byte_ms = 1e-7, .byte_s_ms = 1.25e-7};
+#define DEFAULT_OP_MS 1e-6
+const struct cost_model cost_defaults = {
+    .op_ms = DEFAULT_OP_MS,
+    .byte_ms = 1e-7,
+    .byte_s_ms = 1.25e-7,
+    .families = {[0 ... FAMILY_END - 1] = {DEFAULT_OP_MS, DEFAULT_OP_MS, DEFAULT_OP_MS, DEFAULT_OP_MS}},
+};
 
 enum { UNKNOWN_SERIES = 1000, UNKNOWN_INTERVAL_MS = 15000 };
 
-static double ops_and_bytes(double ops, double bytes)
+static double ops_and_bytes(const struct planning *p, double ops, double bytes)
 {
-    return cost_defaults.op_ms * ops + cost_defaults.byte_ms * bytes;
+    return p->model->op_ms * ops + p->model->byte_ms * bytes;
 }
 
 static int by_metric_name(const void *pa, const void *pb)
@@ -94,7 +101,7 @@ double cost_raw_run(const struct planning *p, const struct demand *d)
     double scanned = s->series_n * (range_ms + (double)d->length_ms) / s->interval_ms;
     double windows = s->series_n * d->steps_n * range_ms / s->interval_ms;
     double results = s->series_n * d->steps_n;
-    return ops_and_bytes(scanned + 2 * windows + results, scanned * COST_RAW_ROW_BYTES);
+    return ops_and_bytes(p, scanned + 2 * windows + results, scanned * COST_RAW_ROW_BYTES);
 }
 
 double cost_chain_run(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count)
@@ -105,11 +112,13 @@ double cost_chain_run(const struct planning *p, const struct demand *d, const st
     double states_read = s->series_n * c->filled * panes;
     double states_used = s->series_n * c->filled * (double)count * d->steps_n;
     double results = s->series_n * d->steps_n;
-    double cost = ops_and_bytes(states_used + results, states_read * c->state_bytes);
+    const struct cost_family *f = &p->model->families[p->states[c->state].family];
+    double cost = f->read_state_ms * states_used + f->read_result_ms * results +
+                  ops_and_bytes(p, 0, states_read * c->state_bytes);
     bool open = !d->site->anchored && d->site->offset_ms < LATENESS_MS;
     if (open) {
         double rows = s->series_n * width_ms / s->interval_ms;
-        cost += ops_and_bytes(2 * rows, rows * COST_RAW_ROW_BYTES);
+        cost += f->build_row_ms * rows + ops_and_bytes(p, rows, rows * COST_RAW_ROW_BYTES);
     }
     return cost;
 }
@@ -121,10 +130,12 @@ void cost_chain(const struct planning *p, struct chain *c)
     double expected = (double)c->grid.step_ms / s->interval_ms;
     c->rows = fmax(1, expected);
     c->filled = fmin(1, expected);
-    c->state_bytes = (double)family_get(state->family)->size_bound(&state->params, (uint64_t)fmin(ceil(c->rows), 4e9));
+    c->state_bytes = state_size_expected(state->family, &state->params, c->rows);
     double rows_per_s = s->series_n * 1000 / s->interval_ms;
     double states_per_s = s->series_n * c->filled * 1000 / (double)c->grid.step_ms;
-    c->build_cost = ops_and_bytes(rows_per_s + states_per_s, states_per_s * c->state_bytes);
+    const struct cost_family *f = &p->model->families[state->family];
+    c->build_cost = f->build_row_ms * rows_per_s + f->build_state_ms * states_per_s +
+                    ops_and_bytes(p, 0, states_per_s * c->state_bytes);
     c->memory_bytes_s = states_per_s * c->state_bytes;
 }
 
@@ -132,12 +143,12 @@ double cost_read(const struct planning *p, uint32_t source)
 {
     const struct source *s = &p->sources[source];
     double rows_per_s = s->series_n * 1000 / s->interval_ms;
-    return ops_and_bytes(rows_per_s, rows_per_s * COST_RAW_ROW_BYTES);
+    return ops_and_bytes(p, rows_per_s, rows_per_s * COST_RAW_ROW_BYTES);
 }
 
-double cost_memory(const struct chain *c, int64_t retention_ms)
+double cost_memory(const struct planning *p, const struct chain *c, int64_t retention_ms)
 {
-    return cost_defaults.byte_s_ms * c->memory_bytes_s * (double)retention_ms / 1000;
+    return p->model->byte_s_ms * c->memory_bytes_s * (double)retention_ms / 1000;
 }
 
 /* Inside a subquery nothing is a site of the query: its steps are not on the query's grid. */
@@ -152,7 +163,7 @@ static double raw_rest(const struct planning *p, const struct expr *e, bool in_s
         load_of(p->metrics_by_name, p->w->metrics_n, e->matchers, e->matchers_n, &series_n, &interval_ms);
         double window = fmax(1, (double)e->range_ms / interval_ms);
         double scanned = series_n * (window + length_ms / interval_ms);
-        return ops_and_bytes(scanned + series_n * steps_n * (window + 1), scanned * COST_RAW_ROW_BYTES);
+        return ops_and_bytes(p, scanned + series_n * steps_n * (window + 1), scanned * COST_RAW_ROW_BYTES);
     }
     if (e->kind == EXPR_SUBQUERY) {
         double step_ms = e->step_ms > 0 ? (double)e->step_ms : 60000;

@@ -4,8 +4,9 @@
  *   ingestion   op_ms * ops + byte_ms * bytes, per second, and byte_s_ms * bytes kept
  *   query       runs per second * (op_ms * ops + byte_ms * bytes)
  *
- * Ops: one a row and node (scan, range, readout), one an output row, one an input state of a readout. A raw row is 48
- * bytes; a state its size_bound at the rows expected in its pane. Rows come from `data` of the workload: series over
+ * Ops: one a row and node (scan, range, readout), one an output row, one an input state of a readout; what a family's
+ * kernels take instead comes from the cost model. A raw row is 48 bytes; a state what state_size.h expects of the rows
+ * of its pane. Rows come from `data` of the workload: series over
  * the scrape interval; an equality on a label with n values keeps one n-th; a metric that is not there is 1,000 series
  * each 15 s.
  *
@@ -15,12 +16,8 @@
 #ifndef PLANNER_COST_H
 #define PLANNER_COST_H
 
+#include "planner/cost_model.h"
 #include "planner/planning.h"
-
-struct cost_model {
-    double op_ms, byte_ms, byte_s_ms;
-};
-extern const struct cost_model cost_defaults;
 
 enum { COST_RAW_ROW_BYTES = 48 };
 /* One-off work is priced as if spread over this time. */
@@ -39,7 +36,7 @@ void cost_chain(const struct planning *p, struct chain *c);
 /* The scan that all chains of one (source, refresh window) share. */
 double cost_read(const struct planning *p, uint32_t source);
 /* Keeping a chain for `retention_ms`. */
-double cost_memory(const struct chain *c, int64_t retention_ms);
+double cost_memory(const struct planning *p, const struct chain *c, int64_t retention_ms);
 /* Reading the selectors of an expression that is evaluated from raw samples, but for those of its sites: one run. */
 double cost_raw_rest(const struct planning *p, const struct expr *e, const struct cadence *c);
 

@@ -34,7 +34,7 @@ int emit_costs(struct emitter *m, struct err *e)
         if (c->users_n == 0)
             continue;
         const struct read *r = &p->reads[c->read];
-        m->memory_share[i] = cost_memory(c, cost_retention_ms(c->reach_ms, c->grid.step_ms)) / readers_n[i];
+        m->memory_share[i] = cost_memory(p, c, cost_retention_ms(c->reach_ms, c->grid.step_ms)) / readers_n[i];
         m->chain_share[i] = (c->build_cost + r->cost / r->users_n) / readers_n[i];
     }
     return 0;
@@ -133,7 +133,7 @@ static struct plan_cost cost_alone(const struct planning *p, const struct demand
         const struct chain *chain = &p->chains[c->chain];
         int64_t reach_ms = cost_reach_ms(d, chain->grid.step_ms);
         cost.ingest = chain->build_cost + p->reads[chain->read].cost;
-        cost.memory = cost_memory(chain, cost_retention_ms(reach_ms, chain->grid.step_ms));
+        cost.memory = cost_memory(p, chain, cost_retention_ms(reach_ms, chain->grid.step_ms));
     }
     return cost;
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "planner/cost_model.h"
 #include "planner/planning.h"
 
 /* Candidates and the logical DAG of the largest workload allowed. */
@@ -10,7 +11,11 @@
 int planning_run(struct planning *p, const struct workload *w, const struct planner_options *options,
                  struct arena *arena, struct err *e)
 {
-    *p = (struct planning){.w = w, .options = options, .begun_ns = clock_monotonic_ns(), .arena = arena};
+    *p = (struct planning){.w = w,
+                           .options = options,
+                           .model = options && options->costs ? options->costs : &cost_defaults,
+                           .begun_ns = clock_monotonic_ns(),
+                           .arena = arena};
     logical_init(&p->logical, arena);
     intern_init(&p->source_ids, arena);
     intern_init(&p->demand_ids, arena);

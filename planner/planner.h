@@ -67,9 +67,11 @@ struct problems {
 int workload_read(struct str text, const char *file, struct workload **ret, struct problems *problems, struct err *e);
 void workload_free(struct workload *w); /* NULL-safe */
 
+struct cost_model;
 struct planner_options {
     uint64_t sketch_seed;
-    int method; /* enum selection_method: 0 is the planner's own */
+    const struct cost_model *costs; /* NULL: cost_defaults */
+    int method;                     /* enum selection_method: 0 is the planner's own */
 };
 int planner_plan(const struct workload *w, const struct planner_options *options, struct plan **ret, struct err *e);
 

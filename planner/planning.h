@@ -102,7 +102,8 @@ struct query_site {
 
 struct planning {
     const struct workload *w;
-    const struct planner_options *options;
+    const struct planner_options *options; /* NULL: none */
+    const struct cost_model *model;
     uint64_t begun_ns;
     struct arena *arena;
     struct logical logical;

@@ -32,7 +32,7 @@ static double total_of(const struct planning *p, const uint32_t *chosen, double 
         if (reach_ms[i] == 0)
             continue;
         int64_t kept_ms = cost_retention_ms(reach_ms[i], c->grid.step_ms);
-        total += c->build_cost + cost_memory(c, kept_ms) + (read_used[c->read] ? 0 : p->reads[c->read].cost);
+        total += c->build_cost + cost_memory(p, c, kept_ms) + (read_used[c->read] ? 0 : p->reads[c->read].cost);
         read_used[c->read] = true;
         *ret_bytes += c->memory_bytes_s * (double)kept_ms / 1000;
     }

@@ -45,6 +45,22 @@ def main():
         with open(out, encoding="utf-8") as f:
             assert f.read() == written, "a bad workload must leave the old plan"
 
+        # Costs beside the workload: dear states leave raw, a file that cannot be read or is of another version plans nothing.
+        calibrated = os.path.join(folder, "calibrated.yaml")
+        with open(calibrated, "w", encoding="utf-8") as f:
+            f.write("queries: [{query: 'sum_over_time(x[5m])', every: 10s}]\ndata: {metrics: {x: {interval: 50ms}}}\n"
+                    "models: {calibration: costs.json}\n")
+        code, stdout, stderr = run(calibrated)
+        assert code == 1 and "costs.json" in stderr and stdout == "", (code, stderr)
+        for price, views in ((1e-6, 1), (1, 0)):
+            with open(os.path.join(folder, "costs.json"), "w", encoding="utf-8") as f:
+                json.dump({"format": "mullion-calibration/1", "families": {"sum": {"build_row_ms": price}}}, f)
+            assert len(json.loads(run(calibrated)[1])["views"]) == views, price
+        with open(os.path.join(folder, "costs.json"), "w", encoding="utf-8") as f:
+            f.write('{"format": "mullion-calibration/9"}')
+        code, stdout, stderr = run(calibrated)
+        assert code == 1 and "costs.json:1:12: format" in stderr and stdout == "", (code, stderr)
+
         assert run(os.path.join(folder, "none.yaml"))[0] == 1
         assert run(good, "-o", os.path.join(folder, "no", "plan.json"))[0] == 1
         for usage in ([], [good, bad], [good, "--seed", "-1"], [good, "--colour"]):
