@@ -25,5 +25,7 @@ extern const struct family_info univmon_family;           /* univmon.c */
 extern const struct family_info hydra_cms_family;         /* hydra_families.c */
 extern const struct family_info hydra_countsketch_family; /* hydra_families.c */
 extern const struct family_info hydra_kll_family;         /* hydra_families.c */
+extern const struct family_info regression_family;        /* regression.c */
+extern const struct family_info distinct_set_family;      /* distinct.c */
 
 #endif

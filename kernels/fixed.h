@@ -1,7 +1,7 @@
 /*
- * What the families with fixed-size states share (sum, min, max, count, moments, counter): they take no parameters,
- * and a readout or merge visits its states in one order whatever order they came in, so that rounding, and with it
- * every byte, is a function of the set of states alone.
+ * What the families with fixed-size states share (sum, min, max, count, moments, counter, regression): they take no
+ * parameters, and a readout or merge visits its states in one order whatever order they came in, so that rounding, and
+ * with it every byte, is a function of the set of states alone.
  *
  * The order is by time, then by the states' bytes (states of different series share a window end). States usually come
  * in order; then nothing is sorted and the scratch is not touched.

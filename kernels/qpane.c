@@ -10,6 +10,7 @@
 #include "kernels/qdecimal.h"
 
 enum { FRAME_MAX_HEAD = 10 };
+#define MINUS_ZERO (UINT64_C(1) << 63)
 
 size_t qpane_write_scratch(uint64_t n)
 {
@@ -91,6 +92,43 @@ int qpane_write(uint8_t *dst, size_t cap, size_t *ret_size, const uint64_t *keys
     return SKETCH_OK;
 }
 
+size_t qpane_keys_scratch(uint64_t n, uint32_t k)
+{
+    size_t panes = k > 0 ? carve_size(qpane_room(n) * 8) + carve_size(k * sizeof(uint64_t)) : 0;
+    return 2 * carve_size(n * 8) + panes;
+}
+
+uint64_t *qpane_sort(const double *values, uint32_t n, uint8_t **scratch)
+{
+    uint64_t *keys = carve(scratch, (uint64_t)n * 8), *tmp = carve(scratch, (uint64_t)n * 8);
+    order_keys(keys, values, n);
+    order_sort(keys, n, tmp);
+    return keys;
+}
+
+int qpane_unite(const struct state_ref *src, uint32_t k, uint8_t **scratch, uint64_t **ret_keys, uint64_t *ret_n)
+{
+    uint64_t n = 0, done = 0;
+    for (uint32_t i = 0; i < k; i++)
+        n += qpane_count(src[i].bytes, src[i].size);
+    if (n == 0 || n > UINT32_MAX)
+        return SKETCH_BAD_DATA;
+    uint64_t *keys = carve(scratch, n * 8), *tmp = carve(scratch, n * 8);
+    double *samples = carve(scratch, qpane_room(n) * 8);
+    uint64_t *ends = carve(scratch, k * sizeof *ends);
+    for (uint32_t i = 0; i < k; i++) {
+        struct select_run run;
+        if (qpane_open(src[i].bytes, src[i].size, samples, &run) == 0)
+            return SKETCH_CORRUPT;
+        order_keys(keys + done, run.bytes, run.n);
+        ends[i] = done += run.n;
+    }
+    order_merge_runs(keys, ends, k, tmp);
+    *ret_keys = keys;
+    *ret_n = n;
+    return SKETCH_OK;
+}
+
 uint64_t qpane_count(const uint8_t *bytes, size_t size)
 {
     uint64_t n = 0;
@@ -169,12 +207,15 @@ uint64_t qpane_open(const uint8_t *bytes, size_t size, double *out, struct selec
     return qpane_open_head(bytes, size, UINT64_MAX, out, ret);
 }
 
-/* Largest first and one NaN only? *last carries the key before v[0] from frame to frame. */
-static bool sorted(const uint8_t *v, uint64_t n, uint64_t *last)
+/* Largest first and one NaN only (of a set: each once, no -0)? *last carries the key before v[0] from frame to frame;
+ * no key is 0. */
+static bool sorted(const uint8_t *v, uint64_t n, bool is_set, uint64_t *last)
 {
     for (uint64_t i = 0; i < n; i++) {
         uint64_t bits = bits_load_u64(v + i * 8), key = order_key_of_bits(bits);
         if (key < *last || (key == ORDER_NAN && bits != BITS_NAN))
+            return false;
+        if (is_set && (key == *last || bits == MINUS_ZERO))
             return false;
         *last = key;
     }
@@ -187,7 +228,7 @@ static int refuse(const char **reason, const char *text)
     return SKETCH_CORRUPT;
 }
 
-int qpane_validate(const uint8_t *bytes, size_t size, uint64_t n_max, const char **reason)
+static int validate(const uint8_t *bytes, size_t size, uint64_t n_max, bool is_set, const char **reason)
 {
     if (size < 2)
         return refuse(reason, "a quantile pane has at least two bytes");
@@ -203,10 +244,10 @@ int qpane_validate(const uint8_t *bytes, size_t size, uint64_t n_max, const char
         if ((size - 1) % 8 != 0)
             return refuse(reason, "a quantile pane's doubles are cut short");
         first_v = bits_load_f64(bytes + 1);
-        if (!sorted(bytes + 1, n, &last))
+        if (!sorted(bytes + 1, n, is_set, &last))
             return refuse(reason, "a quantile pane is not sorted largest first");
     } else if (decimal) {
-        if (!qdecimal_read(bytes, size, n, n, part) || !sorted((const uint8_t *)part, n, &last))
+        if (!qdecimal_read(bytes, size, n, n, part) || !sorted((const uint8_t *)part, n, is_set, &last))
             return refuse(reason, "a decimal quantile pane is malformed");
         first_v = part[0];
     } else {
@@ -215,7 +256,7 @@ int qpane_validate(const uint8_t *bytes, size_t size, uint64_t n_max, const char
         for (uint64_t done = 0; done < n; done += FRAME_MAX_N) {
             uint32_t count = n - done < FRAME_MAX_N ? (uint32_t)(n - done) : FRAME_MAX_N;
             size_t took = frame_decode_f64(p, (size_t)(end - p), count, part);
-            if (took == 0 || !sorted((const uint8_t *)part, count, &last))
+            if (took == 0 || !sorted((const uint8_t *)part, count, is_set, &last))
                 return refuse(reason, "a quantile pane's frame is malformed or not sorted");
             first_v = done == 0 ? part[0] : first_v;
             p += took;
@@ -227,6 +268,16 @@ int qpane_validate(const uint8_t *bytes, size_t size, uint64_t n_max, const char
     if (nonfinite != qpane_nonfinite(bytes))
         return refuse(reason, "a quantile pane's flag of non-finite samples is wrong");
     return SKETCH_OK;
+}
+
+int qpane_validate(const uint8_t *bytes, size_t size, uint64_t n_max, const char **reason)
+{
+    return validate(bytes, size, n_max, false, reason);
+}
+
+int qpane_validate_set(const uint8_t *bytes, size_t size, const char **reason)
+{
+    return validate(bytes, size, UINT32_MAX, true, reason);
 }
 
 void qpane_extremes(const struct select_run *run, double *min, double *max)

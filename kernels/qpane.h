@@ -1,6 +1,7 @@
 /*
  * The exact quantile pane: a multiset of samples, largest first, in one of these forms. VALUES states are
- * nothing else; a KLL state is one while n <= k, and both have the same bytes then.
+ * nothing else; a KLL state is one while n <= k, and both have the same bytes then; a DISTINCT_SET state is the pane of
+ * the samples' set.
  *
  * First byte of every quantile pane: bits 0-2 form, bit 3 a sample is NaN or infinite, bits 4-7 of the form.
  *
@@ -35,6 +36,15 @@ size_t qpane_write_scratch(uint64_t n);
  */
 int qpane_write(uint8_t *dst, size_t cap, size_t *ret_size, const uint64_t *keys, uint64_t n, void *scratch);
 
+/*
+ * Sorted keys for qpane_write, in scratch: of n samples, or of all samples of k panes of any form but 3 (at most
+ * UINT32_MAX of them: else SKETCH_BAD_DATA; SKETCH_CORRUPT for malformed panes). *scratch moves behind them; both take
+ * qpane_keys_scratch(n samples in all, k or 0).
+ */
+size_t qpane_keys_scratch(uint64_t n, uint32_t k);
+uint64_t *qpane_sort(const double *values, uint32_t n, uint8_t **scratch);
+int qpane_unite(const struct state_ref *src, uint32_t k, uint8_t **scratch, uint64_t **ret_keys, uint64_t *ret_n);
+
 /* Samples of a validated pane of any form but 3. */
 uint64_t qpane_count(const uint8_t *bytes, size_t size);
 /* Does bit 3 stand? */
@@ -56,6 +66,8 @@ uint64_t qpane_open_head(const uint8_t *bytes, size_t size, uint64_t head, doubl
 /* Any form but 3, well formed, sorted, flagged rightly, of at most n_max samples? 0, or SKETCH_CORRUPT with a reason.
  */
 int qpane_validate(const uint8_t *bytes, size_t size, uint64_t n_max, const char **reason);
+/* The same of a set: each sample is there once, and zero is +0. */
+int qpane_validate_set(const uint8_t *bytes, size_t size, const char **reason);
 
 /* Widens [*min, *max] (both NaN: none yet) by the run's samples that are not NaN. */
 void qpane_extremes(const struct select_run *run, double *min, double *max);

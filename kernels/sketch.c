@@ -41,6 +41,8 @@ static const struct family_info *const family_table[FAMILY_END] = {
     [FAMILY_HYDRA_CMS] = &hydra_cms_family,
     [FAMILY_HYDRA_COUNTSKETCH] = &hydra_countsketch_family,
     [FAMILY_HYDRA_KLL] = &hydra_kll_family,
+    [FAMILY_REGRESSION] = &regression_family,
+    [FAMILY_DISTINCT_SET] = &distinct_set_family,
 };
 
 static const struct {

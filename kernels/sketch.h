@@ -65,7 +65,9 @@ enum merged_error { MERGED_EXACT = 1, MERGED_AS_UNION, MERGED_APPROXIMATE };
     X(L2, "l2", "")                   /* root of the sum of squares of each item's weight */                           \
     X(ENTROPY, "entropy", "")         /* bits, of the items' shares of L1 */                                           \
     X(POINT_COUNT, "point_count", "") /* weight of the item args->key (in args->group) */                              \
-    X(TOPK, "topk", "")               /* the heaviest items: a list, so `top` reads it, not `estimate` */
+    X(TOPK, "topk", "")               /* the heaviest items: a list, so `top` reads it, not `estimate` */              \
+    X(DERIV, "deriv", "deriv")        /* slope of the least-squares line, per second */                                \
+    X(PREDICT_LINEAR, "predict_linear", "predict_linear") /* the line's value args->ahead_s after the window's end */
 
 enum statistic {
     STATISTIC_INVALID = 0,
@@ -95,7 +97,9 @@ enum statistic {
     X(UNIVMON, "univmon")                     /* L1, L2, distinct, entropy, heaviest items from one state */           \
     X(HYDRA_CMS, "hydra_cms")                 /* many groups' items in one grid of Count-Min sketches */               \
     X(HYDRA_COUNTSKETCH, "hydra_countsketch") /* of CountSketches */                                                   \
-    X(HYDRA_KLL, "hydra_kll")                 /* a grid of KLLs cannot be merged: a row that refuses */
+    X(HYDRA_KLL, "hydra_kll")                 /* a grid of KLLs cannot be merged: a row that refuses */                \
+    X(REGRESSION, "regression")               /* deriv, predict_linear by centred co-moments */                        \
+    X(DISTINCT_SET, "distinct_set")           /* exact set: distinct values */
 
 enum family {
     FAMILY_INVALID = 0,
@@ -138,6 +142,7 @@ struct state_ref {
 struct sketch_args {
     int64_t start_ms, end_ms; /* the window (start, end] of the readout, for the extrapolating statistics */
     double q;                 /* quantiles */
+    double ahead_s;           /* PREDICT_LINEAR: seconds from end_ms to the time predicted for */
     uint64_t key;             /* point counts: the item (for sample values: sketch_key) */
     uint64_t group;           /* HYDRA: the group */
 };
@@ -192,8 +197,9 @@ struct family_info {
     int (*top)(const struct state_ref *src, uint32_t k, const struct sketch_params *params, uint32_t most,
                uint64_t *ret_keys, double *ret_estimates, uint32_t *ret_n, void *scratch);
     uint32_t (*flags)(const uint8_t *bytes, size_t n); /* STATE_*; on a validated state */
-    uint64_t (*count)(const uint8_t *bytes,
-                      size_t n); /* samples behind it; 0 where the family does not know (min, max, hll, kmv) */
+    /* Samples behind it; 0 where the family does not know (min, max, hll, kmv); distinct_set: its values, which are no
+     * more. What size_bound and scratch_bound take is the sum of these. */
+    uint64_t (*count)(const uint8_t *bytes, size_t n);
 };
 
 /* The item of a sample value: its bits, -0 as +0 and all NaNs as one. */

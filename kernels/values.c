@@ -11,26 +11,18 @@
  * concatenation, so any merge order and any split give the bytes of the single build. NaN and infinite samples are
  * answered as Prometheus answers them, so `flags` reports nothing: bit 3 is for KLL, which shares these bytes.
  */
-#include "kernels/carve.h"
 #include "kernels/families.h"
-#include "kernels/order.h"
+#include "kernels/fixed.h"
 #include "kernels/qpane.h"
-
-static int values_check_params(const struct sketch_params *params, const char **reason)
-{
-    return SKETCH_OK;
-}
 
 static size_t values_size_bound(const struct sketch_params *params, uint64_t n)
 {
     return 1 + (size_t)(n < UINT32_MAX ? n : UINT32_MAX) * 8;
 }
 
-/* build: keys, sort's other half; merge_k adds decoded samples and run ends; estimate: runs, decoded samples. */
 static size_t values_scratch_bound(const struct sketch_params *params, uint64_t n, uint32_t k)
 {
-    return 2 * carve_size(n * 8) + carve_size(qpane_room(n) * 8) + carve_size(k * sizeof(uint64_t)) +
-           qpane_estimate_scratch(n, k) + qpane_write_scratch(n);
+    return qpane_keys_scratch(n, k) + qpane_estimate_scratch(n, k) + qpane_write_scratch(n);
 }
 
 static int values_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, int64_t end_ms,
@@ -39,34 +31,17 @@ static int values_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct
     if (n == 0)
         return SKETCH_BAD_DATA;
     uint8_t *rest = scratch;
-    uint64_t *keys = carve(&rest, (uint64_t)n * 8), *tmp = carve(&rest, (uint64_t)n * 8);
-    order_keys(keys, values, n);
-    order_sort(keys, n, tmp);
+    uint64_t *keys = qpane_sort(values, n, &rest);
     return qpane_write(dst, cap, ret_size, keys, n, rest);
 }
 
 static int values_merge_k(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
                           int64_t end_ms, const struct state_ref *src, uint32_t k, uint64_t seed, void *scratch)
 {
-    uint64_t n = 0, done = 0;
-    for (uint32_t i = 0; i < k; i++)
-        n += qpane_count(src[i].bytes, src[i].size);
-    if (n == 0 || n > UINT32_MAX)
-        return SKETCH_BAD_DATA;
     uint8_t *rest = scratch;
-    uint64_t *keys = carve(&rest, n * 8), *tmp = carve(&rest, n * 8);
-    double *samples = carve(&rest, qpane_room(n) * 8);
-    uint64_t *ends = carve(&rest, k * sizeof *ends);
-    for (uint32_t i = 0; i < k; i++) {
-        struct select_run run;
-        if (qpane_open(src[i].bytes, src[i].size, samples, &run) == 0)
-            return SKETCH_CORRUPT;
-        for (uint32_t j = 0; j < run.n; j++)
-            keys[done++] = order_key_at(run.bytes + (size_t)j * 8);
-        ends[i] = done;
-    }
-    order_merge_runs(keys, ends, k, tmp);
-    return qpane_write(dst, cap, ret_size, keys, n, rest);
+    uint64_t *keys, n;
+    int rc = qpane_unite(src, k, &rest, &keys, &n);
+    return rc != SKETCH_OK ? rc : qpane_write(dst, cap, ret_size, keys, n, rest);
 }
 
 static int values_estimate(const struct state_ref *src, uint32_t k, const struct sketch_params *params,
@@ -106,7 +81,7 @@ const struct family_info values_family = {
     .merge = MERGE_DISJOINT,
     .readouts = readouts,
     .readouts_n = sizeof readouts / sizeof readouts[0],
-    .check_params = values_check_params,
+    .check_params = fixed_check_params,
     .size_bound = values_size_bound,
     .scratch_bound = values_scratch_bound,
     .build = values_build,

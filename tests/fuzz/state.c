@@ -28,7 +28,7 @@ static struct sketch_params choose_params(struct choices *c, enum family family)
         return (struct sketch_params){.k = 2 * ks[which]};
     if (family == FAMILY_HLL)
         return (struct sketch_params){.p = ps[which]};
-    if (family >= FAMILY_CMS) {
+    if (family >= FAMILY_CMS && family <= FAMILY_HYDRA_KLL) {
         static const uint32_t depths[] = {1, 3, 4, 5}, widths[] = {8, 16, 24, 100};
         bool has_heap = family == FAMILY_CMS_HEAP || family == FAMILY_COUNTSKETCH_HEAP || family == FAMILY_UNIVMON;
         bool has_grid = family == FAMILY_HYDRA_CMS || family == FAMILY_HYDRA_COUNTSKETCH;
@@ -131,11 +131,11 @@ static void *scratch_new(const struct input *in)
     return scratch;
 }
 
-/* Does the answer depend on q, key or group? */
+/* Does the answer depend on q, ahead_s, key or group? */
 static bool takes_arguments(const struct input *in, enum statistic statistic)
 {
     return statistic == STATISTIC_QUANTILE || statistic == STATISTIC_QUANTILE_RANK ||
-           statistic == STATISTIC_POINT_COUNT || in->params.rows > 0;
+           statistic == STATISTIC_PREDICT_LINEAR || statistic == STATISTIC_POINT_COUNT || in->params.rows > 0;
 }
 
 static void input_read(const struct input *in)
@@ -145,8 +145,12 @@ static void input_read(const struct input *in)
     for (uint32_t r = 0; r < in->f->readouts_n; r++) {
         size_t asks = takes_arguments(in, in->f->readouts[r].statistic) ? sizeof quantiles / sizeof *quantiles : 1;
         for (size_t q = 0; q < asks; q++) {
-            struct sketch_args args = {
-                .start_ms = -PANE_MS, .end_ms = STATES_MAX * PANE_MS, .q = quantiles[q], .key = q, .group = q % 3};
+            struct sketch_args args = {.start_ms = -PANE_MS,
+                                       .end_ms = STATES_MAX * PANE_MS,
+                                       .q = quantiles[q],
+                                       .ahead_s = 60 * quantiles[q],
+                                       .key = q,
+                                       .group = q % 3};
             double v;
             int code = in->f->estimate(in->refs, in->n, &in->params, in->f->readouts[r].statistic, &args, scratch, &v);
             MUST(code == SKETCH_OK || code == SKETCH_NONE || code == SKETCH_MISMATCH || code == SKETCH_BAD_DATA);
@@ -169,7 +173,7 @@ static int input_merge(const struct input *in, uint32_t shift, uint8_t **ret, si
     struct state_ref refs[STATES_MAX];
     for (uint32_t i = 0; i < in->n; i++)
         refs[i] = in->refs[(i + shift) % in->n];
-    size_t cap = in->f->size_bound(&in->params, in->f->merge == MERGE_MAY_OVERLAP ? UINT32_MAX : in->samples);
+    size_t cap = in->f->size_bound(&in->params, in->samples ? in->samples : UINT32_MAX); /* 0: it does not know */
     MUST(cap <= SCRATCH_MAX);
     uint8_t *dst = malloc(cap);
     void *scratch = scratch_new(in);

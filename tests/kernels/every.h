@@ -23,6 +23,8 @@ static const struct {
     [FAMILY_DDSKETCH] = {3, {{.alpha = 0.01}, {.alpha = 0.05, .max_bins = 65536}, {.alpha = 0.3}}},
     [FAMILY_HLL] = {2, {{.p = 10}, {.p = 4}}},
     [FAMILY_VALUES] = {1, {{0}}},
+    [FAMILY_REGRESSION] = {1, {{0}}},
+    [FAMILY_DISTINCT_SET] = {1, {{0}}},
     [FAMILY_CMS] = {2, {{.depth = 4, .width = 64}, {.depth = 3, .width = 100}}},
     [FAMILY_COUNTSKETCH] = {2, {{.depth = 5, .width = 64}, {.depth = 2, .width = 100}}},
     [FAMILY_CMS_HEAP] = {2, {{.depth = 4, .width = 64, .heap = 8}, {.depth = 3, .width = 100, .heap = 1}}},

@@ -302,6 +302,31 @@ START_TEST(damaged_states_are_refused)
 }
 END_TEST
 
+/* Counts that no state may claim, though each of two may. */
+START_TEST(counts_do_not_leave_their_range)
+{
+    const struct {
+        const struct family_info *f;
+        unsigned at;
+    } rows[] = {{&sum_family, 16}, {&count_family, 0}, {&moments_family, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct panes p;
+        size_t size;
+        cut(&p, rows[i].f, (double[]){1, 2}, (uint32_t[]){1, 1, 0});
+        for (unsigned k = 0; k < 2; k++) {
+            bits_store_u64(p.bytes[k] + rows[i].at, (UINT64_C(1) << 39) + k);
+            ck_assert_int_eq(validate(rows[i].f, p.bytes[k], rows[i].f->fixed_size), SKETCH_OK);
+        }
+        ck_assert_int_eq(rows[i].f->merge_k(p.bytes[2], 64, &size, &panes_no_params, 1000, p.ref, 2, 0, p.scratch),
+                         SKETCH_BAD_DATA);
+        bits_store_u64(p.bytes[1] + rows[i].at, UINT64_C(1) << 39);
+        ck_assert_int_eq(rows[i].f->merge_k(p.bytes[2], 64, &size, &panes_no_params, 1000, p.ref, 2, 0, p.scratch),
+                         SKETCH_OK);
+        ck_assert_int_eq(validate(rows[i].f, p.bytes[2], size), SKETCH_OK);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("kernels/exact");
@@ -316,6 +341,7 @@ int main(void)
     tcase_add_test(c, any_split_in_any_order_is_the_whole);
     tcase_add_test(c, any_bits_give_valid_states_and_one_order);
     tcase_add_test(c, damaged_states_are_refused);
+    tcase_add_test(c, counts_do_not_leave_their_range);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

@@ -19,16 +19,17 @@ END_TEST
 
 START_TEST(family_numbers_are_stable)
 {
-    static const char *const names[] = {"sum",       "min",
-                                        "max",       "count",
-                                        "moments",   "counter",
-                                        "kll",       "ddsketch",
-                                        "hll",       "values",
-                                        "cms",       "countsketch",
-                                        "cms_heap",  "countsketch_heap",
-                                        "kmv",       "univmon",
-                                        "hydra_cms", "hydra_countsketch",
-                                        "hydra_kll"};
+    static const char *const names[] = {"sum",         "min",
+                                        "max",         "count",
+                                        "moments",     "counter",
+                                        "kll",         "ddsketch",
+                                        "hll",         "values",
+                                        "cms",         "countsketch",
+                                        "cms_heap",    "countsketch_heap",
+                                        "kmv",         "univmon",
+                                        "hydra_cms",   "hydra_countsketch",
+                                        "hydra_kll",   "regression",
+                                        "distinct_set"};
     ck_assert_int_eq(FAMILY_END - 1, sizeof names / sizeof *names);
     for (int i = 1; i < FAMILY_END; i++) {
         const struct family_info *f = family_get((enum family)i);

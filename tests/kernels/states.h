@@ -87,7 +87,7 @@ static inline uint32_t states_build(struct states *s, const double *values, uint
 /* Families whose seed is one for all states: hashes only meet under one seed. */
 static inline bool states_share_seed(const struct states *s)
 {
-    return s->f->family == FAMILY_HLL || s->f->family >= FAMILY_CMS;
+    return s->f->family == FAMILY_HLL || (s->f->family >= FAMILY_CMS && s->f->family <= FAMILY_HYDRA_KLL);
 }
 
 static inline uint32_t states_build_same_seed(struct states *s, const double *values, uint32_t n)
@@ -127,7 +127,7 @@ static inline uint64_t states_count(const struct states *s)
 static inline int states_merge(const struct states *s, uint8_t **ret, size_t *ret_size)
 {
     uint64_t n = states_count(s);
-    size_t cap = s->f->size_bound(&s->params, s->f->merge == MERGE_MAY_OVERLAP ? UINT32_MAX : n), size = 0;
+    size_t cap = s->f->size_bound(&s->params, n > 0 ? n : UINT32_MAX), size = 0; /* 0: the family does not know */
     uint8_t *dst = malloc(cap);
     void *scratch = malloc(s->f->scratch_bound(&s->params, n, s->k));
     int rc = s->f->merge_k(dst, cap, &size, &s->params, 99, s->ref, s->k, s->seed, scratch);
