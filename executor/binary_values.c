@@ -1,7 +1,6 @@
 /* The element loops: one for each operator, over whole ranges. */
-#include <math.h>
-
 #include "executor/binary.h"
+#include "promql/constant.h"
 
 bool binary_changes_metric(enum binary_op op)
 {
@@ -19,15 +18,6 @@ bool binary_changes_metric(enum binary_op op)
     }
 }
 
-/* X(operator, value of a and b) */
-#define ARITHMETIC_LIST(X)                                                                                             \
-    X(ADD, a + b)                                                                                                      \
-    X(SUB, a - b)                                                                                                      \
-    X(MUL, a *b)                                                                                                       \
-    X(DIV, a / b)                                                                                                      \
-    X(MOD, fmod(a, b))                                                                                                 \
-    X(POW, pow(a, b))                                                                                                  \
-    X(ATAN2, atan2(a, b))
 #define COMPARISON_LIST(X)                                                                                             \
     X(EQ, a == b)                                                                                                      \
     X(NE, a != b)                                                                                                      \
@@ -50,7 +40,7 @@ static uint32_t arithmetic(enum binary_op op, const double *left, const double *
     uint32_t count = 0;
     double absent = float_stale();
     switch (op) {
-        ARITHMETIC_LIST(X)
+        BINARY_ARITHMETIC_LIST(X)
     default:
         for (uint32_t i = 0; i < n; i++)
             out[i] = absent;

@@ -83,9 +83,21 @@ bool panes_left_request(const struct plan_view *view, const struct site *site, c
     return true;
 }
 
-static bool is_quantile_family(enum family f)
+/* Do only states of finite samples answer as raw samples do? Those of quantiles; and a line is NaN behind an infinite
+ * sample, where Prometheus may find an infinite one if the evaluation time lies before the window's end. */
+static bool needs_finite(const struct pane_reader *r)
 {
-    return f == FAMILY_KLL || f == FAMILY_DDSKETCH || f == FAMILY_VALUES;
+    const struct site *site = &r->site->site;
+    switch (r->shard.view->family) {
+    case FAMILY_KLL:
+    case FAMILY_DDSKETCH:
+    case FAMILY_VALUES:
+        return true;
+    case FAMILY_REGRESSION:
+        return site->statistic == STATISTIC_PREDICT_LINEAR && (site->offset_ms < 0 || site->anchored);
+    default:
+        return false;
+    }
 }
 
 /* Stored states of the windows that need no raw are held after the *ret_n there are. */
@@ -93,7 +105,7 @@ static int hold_stored(struct pane_reader *r, const struct source_series *s, uin
 {
     const struct source_result *result = r->site->result;
     uint32_t n = *ret_n, slot = s->ordinal % SHARD_SERIES;
-    bool careful = is_quantile_family(r->shard.view->family);
+    bool careful = needs_finite(r);
     int rc = pane_shard_load(&r->shard, s->metric, s->ordinal / SHARD_SERIES, e);
     if (rc)
         return rc == ERR_CORRUPT ? (e->code = ERR_NOT_COVERED) : rc;
@@ -122,7 +134,7 @@ static int build_state(struct pane_reader *r, const struct labels *labels, int64
     if (view->family == FAMILY_KLL)
         seed = state_seed(seed, view->identity, labels, end_ms);
     int rc = state_builder_run(&r->builder, end_ms, times_ms, values, n, seed, ret, e);
-    if (rc == 0 && is_quantile_family(view->family) && r->shard.family->flags((const uint8_t *)ret->p, ret->n))
+    if (rc == 0 && needs_finite(r) && r->shard.family->flags((const uint8_t *)ret->p, ret->n))
         return err_set(e, ERR_NOT_COVERED, "a window holds non-finite samples or a collapsed sketch");
     return rc;
 }
@@ -230,6 +242,8 @@ static int estimate_series(struct pane_reader *r, uint32_t held_n, double *v, st
         if (low == high)
             continue;
         struct sketch_args args = {.start_ms = start_ms, .end_ms = end_ms, .q = site->q};
+        if (site->statistic == STATISTIC_PREDICT_LINEAR) /* from the evaluation time, whatever the window's */
+            args.ahead_s = (double)(times_at(r->times, i) - end_ms) / 1e3 + site->q;
         double value;
         int rc = r->shard.family->estimate(r->refs + low, high - low, &r->shard.view->params, site->statistic, &args,
                                            r->scratch, &value);

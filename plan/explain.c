@@ -134,7 +134,8 @@ static void add_node(struct strbuf *out, const struct plan *p, const struct plan
         return;
     case PLAN_OP_ESTIMATE:
         strbuf_add_z(out, statistic_name(n->statistic));
-        if (n->statistic == STATISTIC_QUANTILE || n->statistic == STATISTIC_QUANTILE_RANK) {
+        if (n->statistic == STATISTIC_QUANTILE || n->statistic == STATISTIC_QUANTILE_RANK ||
+            n->statistic == STATISTIC_PREDICT_LINEAR) {
             strbuf_add_char(out, '(');
             strbuf_add_float(out, n->q);
             strbuf_add_char(out, ')');

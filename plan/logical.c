@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "promql/constant.h"
 #include "promql/duration_expr.h"
 #include "promql/function.h"
 #include "promql/print.h"
@@ -39,6 +40,20 @@ static bool selector_can_have_panes(const struct expr *s)
     return bounded && matchers_are_text(s);
 }
 
+const struct expr *site_parameter(const struct expr *e)
+{
+    if (e->kind != EXPR_CALL || e->args_n != 2)
+        return NULL;
+    switch (statistic_by_function(e->function->name, strlen(e->function->name))) {
+    case STATISTIC_QUANTILE:
+        return e->args[0];
+    case STATISTIC_PREDICT_LINEAR:
+        return e->args[1];
+    default:
+        return NULL;
+    }
+}
+
 bool site_of(const struct expr *e, struct site *ret)
 {
     e = expr_unwrap(e);
@@ -47,24 +62,18 @@ bool site_of(const struct expr *e, struct site *ret)
     enum statistic statistic = statistic_by_function(e->function->name, strlen(e->function->name));
     if (statistic == STATISTIC_INVALID)
         return false;
-    bool has_q = statistic == STATISTIC_QUANTILE;
-    if (e->args_n != (has_q ? 2u : 1u))
-        return false;
+    const struct expr *parameter = site_parameter(e);
     double q = 0;
-    if (has_q) {
-        const struct expr *parameter = expr_unwrap(e->args[0]);
-        if (parameter->kind != EXPR_NUMBER || !isfinite(parameter->number))
-            return false;
-        q = parameter->number + 0.0; /* -0 is 0: JSON has one zero */
-    }
-    const struct expr *selector = expr_unwrap(e->args[has_q]);
+    if (e->args_n != (parameter ? 2u : 1u) || (parameter && (!expr_constant(parameter, &q) || !isfinite(q))))
+        return false;
+    const struct expr *selector = expr_unwrap(e->args[parameter && parameter == e->args[0]]);
     if (!selector_can_have_panes(selector))
         return false;
     *ret = (struct site){
         .call = e,
         .selector = selector,
         .statistic = statistic,
-        .q = q,
+        .q = q + 0.0, /* -0 is 0: JSON has one zero */
         .range_ms = selector->range_ms,
         .offset_ms = selector->time.offset_ms,
         .anchored = selector->time.at == AT_TIME,

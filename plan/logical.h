@@ -15,13 +15,15 @@ struct site {
     const struct expr *call;     /* the range function */
     const struct expr *selector; /* its matrix selector */
     enum statistic statistic;
-    double q; /* quantile_over_time's constant parameter */
+    double q; /* constant parameter: quantile_over_time's quantile, predict_linear's seconds; else 0 */
     int64_t range_ms, offset_ms;
     bool anchored;
     int64_t at_ms;
 };
-/* Is this expression a site? A quantile's parameter must be a number literal. */
+/* Is this expression a site? Its parameter, if it has one, must be constant (promql/constant.h) and finite. */
 bool site_of(const struct expr *e, struct site *ret);
+/* The argument that a range function with a statistic takes beside its range; NULL for any other expression. */
+const struct expr *site_parameter(const struct expr *e);
 
 /* The operands of an expression that a `vector` node takes as inputs: its vector- and scalar-valued children that are
  * not plain literals, in order, parentheses removed. Returns the number; at most max are written. */

@@ -78,10 +78,10 @@ struct plan_node {
     bool anchored;           /* SCAN, PANE_READ: `at_ms` replaces the evaluation time */
     int64_t at_ms;
     enum statistic statistic; /* ESTIMATE */
-    double q;
-    uint32_t stored_root;    /* STORED */
-    struct str expr_text;    /* ESTIMATE, STORED, RAW, VECTOR: canonical, no outer parentheses */
-    const struct expr *expr; /* its tree */
+    double q;                 /* ESTIMATE: the site's (plan/logical.h) */
+    uint32_t stored_root;     /* STORED */
+    struct str expr_text;     /* ESTIMATE, STORED, RAW, VECTOR: canonical, no outer parentheses */
+    const struct expr *expr;  /* its tree */
 };
 
 struct plan_view {

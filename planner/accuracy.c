@@ -330,8 +330,8 @@ bool accuracy_size(enum family family, enum statistic statistic, const struct ac
     bool sketch = info->check_params(&params, &reason) != 0; /* without parameters there is none */
     if (sketch && !statistic_may_sketch(statistic))
         return false; /* its exact side readings (count, min, ...) have cheaper families of their own */
-    if (family == FAMILY_VALUES && target->kind != ACCURACY_EXACT)
-        return false; /* the exact multiset is a state only for exact demands */
+    if ((family == FAMILY_VALUES || family == FAMILY_DISTINCT_SET) && target->kind != ACCURACY_EXACT)
+        return false; /* every value kept is a state only for exact demands */
     reason = NULL;
     if (readout->merged == MERGED_APPROXIMATE)
         reason = "approximate_merge: no bound is known for this statistic over merged panes";

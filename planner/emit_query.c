@@ -1,11 +1,13 @@
 #include "planner/emit_query.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "planner/accuracy.h"
 #include "planner/cost.h"
+#include "promql/constant.h"
 
 enum { DEARER_TEXT_MAX = 160 };
 
@@ -61,9 +63,13 @@ static const char *no_site_reason(const struct expr *e)
     if (e->kind == EXPR_SUBQUERY)
         return "no_site: the steps of a subquery are not windows of samples";
     for (uint32_t i = 0; i < e->args_n; i++) {
-        const struct expr *arg = expr_unwrap(e->args[i]);
-        if (arg->kind == EXPR_SELECTOR && arg->type == VALUE_MATRIX)
-            return "no_family: no pane family answers this function of this selector";
+        const struct expr *arg = expr_unwrap(e->args[i]), *parameter = site_parameter(e);
+        double constant;
+        if (arg->kind != EXPR_SELECTOR || arg->type != VALUE_MATRIX)
+            continue;
+        if (parameter && (!expr_constant(parameter, &constant) || !isfinite(constant)))
+            return "not_constant: the function's parameter is no finite number that the plan can know";
+        return "no_family: no pane family answers this function of this selector";
     }
     for (uint32_t i = 0; i < e->args_n; i++) {
         const char *reason = no_site_reason(expr_unwrap(e->args[i]));

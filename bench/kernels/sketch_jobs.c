@@ -114,5 +114,9 @@ void sketch_jobs(struct bench *b)
     add_build(b, "sum build n = 200", FAMILY_SUM, none, 200, 0);
     add_build(b, "min build n = 200", FAMILY_MIN, none, 200, 0);
     add_build(b, "moments build n = 200", FAMILY_MOMENTS, none, 200, 0);
+    add_build(b, "regression build n = 200", FAMILY_REGRESSION, none, 200, 0);
     add_build(b, "counter build n = 200", FAMILY_COUNTER, none, 200, 0);
+    add_build(b, "distinct set build n = 200", FAMILY_DISTINCT_SET, none, 200, 0);
+    add_read(b, "distinct set of 30 x 200", make_states(FAMILY_DISTINCT_SET, STATISTIC_DISTINCT, none, 30, 200, 100, 1),
+             0);
 }

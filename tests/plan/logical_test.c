@@ -54,11 +54,18 @@ static const struct {
     {"rate(x[5m] offset range())", STATISTIC_INVALID, 0, 0, 0, false, 0},
     {"rate(x[5m] @ 9e15)", STATISTIC_INVALID, 0, 0, 0, false, 0},
     {"quantile_over_time(scalar(y), x[5m])", STATISTIC_INVALID, 0, 0, 0, false, 0},
-    {"quantile_over_time(1 - 0.5, x[5m])", STATISTIC_INVALID, 0, 0, 0, false, 0},
+    {"quantile_over_time(1 - 0.5, x[5m])", STATISTIC_QUANTILE, 0.5, 5 * MINUTE, 0, false, 0},
+    {"quantile_over_time(0.5 > bool 0, x[5m])", STATISTIC_INVALID, 0, 0, 0, false, 0},
+    {"deriv(x[5m] offset 1m)", STATISTIC_DERIV, 0, 5 * MINUTE, MINUTE, false, 0},
+    {"predict_linear(x[5m], 60)", STATISTIC_PREDICT_LINEAR, 60, 5 * MINUTE, 0, false, 0},
+    {"predict_linear(x[5m], -(4 * 3600) + 2 ^ 3 % 5 / 2)", STATISTIC_PREDICT_LINEAR, -14398.5, 5 * MINUTE, 0, false, 0},
+    {"predict_linear(x[5m] offset -7s, 4h)", STATISTIC_PREDICT_LINEAR, 14400, 5 * MINUTE, -7 * SECOND, false, 0},
+    {"predict_linear(x[5m], 1 / 0)", STATISTIC_INVALID, 0, 0, 0, false, 0},
+    {"predict_linear(x[5m], scalar(y))", STATISTIC_INVALID, 0, 0, 0, false, 0},
+    {"predict_linear(x[5m], time())", STATISTIC_INVALID, 0, 0, 0, false, 0},
     {"quantile_over_time(NaN, x[5m])", STATISTIC_INVALID, 0, 0, 0, false, 0},
     {"quantile_over_time(Inf, x[5m])", STATISTIC_INVALID, 0, 0, 0, false, 0},
     {"absent_over_time(x[5m])", STATISTIC_INVALID, 0, 0, 0, false, 0},
-    {"predict_linear(x[5m], 60)", STATISTIC_INVALID, 0, 0, 0, false, 0},
     {"max_over_time(x{a=\"\\xff\"}[1m])", STATISTIC_INVALID, 0, 0, 0, false, 0},
 };
 
@@ -70,7 +77,7 @@ START_TEST(sites_are_found)
     if (!is_site)
         return;
     ck_assert_int_eq(site.statistic, sites[_i].statistic);
-    ck_assert(site.q == sites[_i].q && !__builtin_signbit(site.q));
+    ck_assert(site.q == sites[_i].q && (site.q != 0 || !__builtin_signbit(site.q)));
     ck_assert_int_eq(site.range_ms, sites[_i].range_ms);
     ck_assert_int_eq(site.offset_ms, sites[_i].offset_ms);
     ck_assert_int_eq(site.anchored, sites[_i].anchored);

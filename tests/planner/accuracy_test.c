@@ -153,6 +153,25 @@ START_TEST(extreme_targets)
 }
 END_TEST
 
+/* Without a target each value is kept once; deriv and predict_linear of one window share a state. */
+START_TEST(exact_families)
+{
+    struct plan *p = plan_of("queries:\n- {query: 'distinct_over_time(x[1m])', every: 10s}\n"
+                             "- {query: 'deriv(x[1m])', every: 10s}\n"
+                             "- {query: 'sum(predict_linear(x[1m], 4 * 3600)) < 0', every: 10s}\n"
+                             "data: {raw_retention: 0}\n");
+    static const enum family families[] = {FAMILY_DISTINCT_SET, FAMILY_REGRESSION, FAMILY_REGRESSION};
+    ck_assert_uint_eq(p->views_n, 2);
+    for (uint32_t q = 0; q < 3; q++) {
+        ck_assert_uint_eq(p->queries[q].uses_n, 1);
+        ck_assert_int_eq(p->views[p->queries[q].uses[0]].family, families[q]);
+        ck_assert_int_eq(p->queries[q].guarantee.kind, ACCURACY_EXACT);
+    }
+    ck_assert(is_rejected(p, 0, "hll", "misses_accuracy"));
+    plan_free(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("planner/accuracy");
@@ -162,6 +181,7 @@ int main(void)
     tcase_add_test(tc, one_site_two_places);
     tcase_add_test(tc, distinct_values);
     tcase_add_loop_test(tc, extreme_targets, 0, 5);
+    tcase_add_test(tc, exact_families);
     suite_add_tcase(s, tc);
     return suite_run(s);
 }
