@@ -361,7 +361,7 @@ static size_t run_in(uint8_t with, const struct states *other, int64_t end_ms, c
     const struct sketch_params *params = &other->params;
     const uint32_t both_n = n + (uint32_t)states_count(other);
     size_t cap = info->size_bound(params, n), built_n = 0, merged_n = 0;
-    size_t merged_cap = info->size_bound(params, info->merge == MERGE_MAY_OVERLAP ? UINT32_MAX : both_n);
+    size_t merged_cap = info->size_bound(params, both_n > n ? both_n : UINT32_MAX); /* n: the family does not know */
     uint8_t *built = filled(cap, with), *merged = filled(merged_cap, with);
     void *scratch = filled(info->scratch_bound(params, n, 0), with);
     ck_assert_int_eq(info->build(built, cap, &built_n, params, end_ms, times_ms, values, n, 11, scratch), SKETCH_OK);
