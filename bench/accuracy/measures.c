@@ -194,6 +194,19 @@ static void variance_errors(const struct round *r, struct errors *e)
     add_error(e, (read_number(r, STATISTIC_STDVAR, (struct sketch_args){0}) - var) / bound);
 }
 
+/* The same for a sum of products over the spread of times: n u sqrt of (variance + mean^2) over the times' variance. */
+static void slope_errors(const struct round *r, struct errors *e)
+{
+    const double n = STREAM_N, times_s = sqrt((n * n - 1) / 12) / 1000;
+    double square = r->stream->mean * r->stream->mean, bound = n * UNIT * sqrt(r->stream->variance + square) / times_s;
+    add_error(e, (read_number(r, STATISTIC_DERIV, (struct sketch_args){0}) - r->stream->slope) / bound);
+}
+
+static void set_errors(const struct round *r, struct errors *e)
+{
+    add_error(e, read_number(r, STATISTIC_DISTINCT, (struct sketch_args){0}) - r->stream->distinct);
+}
+
 static void min_errors(const struct round *r, struct errors *e)
 {
     add_error(e, read_number(r, STATISTIC_MIN, (struct sketch_args){0}) - r->stream->sorted[0]);
@@ -269,6 +282,8 @@ const struct measure *measures(uint32_t *ret_n)
          true},
         {"sum, of its bound", FAMILY_SUM, {0}, sum_errors, 1, no_chance, ALL},
         {"stdvar, of its bound", FAMILY_MOMENTS, {0}, variance_errors, 1, no_chance, ALL},
+        {"deriv, of its bound", FAMILY_REGRESSION, {0}, slope_errors, 1, no_chance, ALL},
+        {"distinct set", FAMILY_DISTINCT_SET, {0}, set_errors, 0, no_chance, ITEMS},
         {"min", FAMILY_MIN, {0}, min_errors, 0, no_chance, ALL},
         {"max", FAMILY_MAX, {0}, max_errors, 0, no_chance, ALL},
     };

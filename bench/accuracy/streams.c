@@ -129,6 +129,19 @@ static void take_moments(struct stream *s)
     s->variance = fmax(0, (squares_high + squares_low) / STREAM_N - off * off);
 }
 
+/* Sum of w v over sum of w^2, w the distance from the mean time: a multiple of a half, so exact. */
+static void take_slope(struct stream *s)
+{
+    const double n = STREAM_N;
+    double high = 0, low = 0;
+    for (uint32_t i = 0; i < STREAM_N; i++) {
+        double w = i - (n - 1) / 2, product = w * s->values[i];
+        add_exactly(&high, &low, product);
+        low += fma(w, s->values[i], -product);
+    }
+    s->slope = 1000 * (high + low) / (n * (n * n - 1) / 12);
+}
+
 static void take_counts(struct stream *s)
 {
     static double falling[STREAM_N];
@@ -160,6 +173,7 @@ void stream_fill(struct stream *s, enum stream_kind kind, uint64_t seed)
         s->values[i] = s->sorted[kind == STREAM_RISING ? i : STREAM_N - 1 - i];
     take_counts(s);
     take_moments(s);
+    take_slope(s);
 }
 
 double stream_quantile(const struct stream *s, double q)

@@ -41,6 +41,7 @@ struct stream {
     double groups[STREAM_GROUPS]; /* samples of each group (stream_group) */
     double sum, abs_sum;          /* the exact sum, rounded; the sum of absolute values */
     double variance, mean;
+    double slope; /* of the least-squares line, a second; sample i is at i ms */
 };
 
 extern const char *const stream_names[STREAMS_N];
