@@ -17,6 +17,7 @@ int command_query(int argc, char **argv);
 int command_load(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_demo(int argc, char **argv);
+int command_calibrate(int argc, char **argv);
 
 /* "mullion: message" on stderr; returns 1. */
 int command_failed(const struct err *e);

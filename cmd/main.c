@@ -16,6 +16,7 @@ static const struct {
     {"query", "ask a server, or a data directory, one query", command_query},
     {"load", "send generated or recorded samples by remote write", command_load},
     {"check", "check a workload, a plan file or a data directory", command_check},
+    {"calibrate", "measure what work costs on this machine, for the planner", command_calibrate},
     {"demo", "a server with a workload and live synthetic samples", command_demo},
 };
 enum { COMMANDS_N = sizeof commands / sizeof *commands, NAME_MAX_BYTES = 64 };

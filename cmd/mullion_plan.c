@@ -10,10 +10,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "cmd/output_file.h"
 #include "plan/explain.h"
 #include "plan/file.h"
 #include "planner/cost_model.h"
@@ -101,45 +101,6 @@ static int read_file(const char *path, size_t most, struct strbuf *ret, struct e
     return rc;
 }
 
-static int write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return errno;
-        p += done;
-        n -= (size_t)done;
-    }
-    return 0;
-}
-
-/* A file beside the target, then a rename: a reader sees the old plan or the new one. */
-static int write_file(const char *path, const struct strbuf *text, struct err *e)
-{
-    struct strbuf temporary = {0};
-    strbuf_printf(&temporary, "%s.XXXXXX", path);
-    strbuf_z(&temporary);
-    int fd = mkstemp(temporary.p);
-    int failed = fd < 0 ? errno : 0;
-    if (fd >= 0) {
-        mode_t mask = umask(0);
-        umask(mask);
-        failed = fchmod(fd, 0666 & ~mask) != 0 ? errno : write_all(fd, text->p, text->n);
-        if (failed == 0 && fsync(fd) != 0)
-            failed = errno;
-        if (close(fd) != 0 && failed == 0)
-            failed = errno;
-        if (failed == 0 && rename(temporary.p, path) != 0)
-            failed = errno;
-        if (failed != 0)
-            unlink(temporary.p);
-    }
-    strbuf_done(&temporary);
-    return failed ? err_set_errno(e, failed, "%s: the plan could not be written", path) : 0;
-}
-
 static int write_outputs(const struct options *o, const struct plan *plan, struct err *e)
 {
     struct strbuf text = {0};
@@ -147,16 +108,17 @@ static int write_outputs(const struct options *o, const struct plan *plan, struc
     if (o->output || o->json || (!o->explain && !o->dot))
         plan_write(plan, &text);
     if (o->output)
-        rc = write_file(o->output, &text, e);
+        rc = output_file(o->output, (struct str){text.p, text.n}, "the plan", e);
     if (o->output && !o->json)
         strbuf_clear(&text);
     if (o->explain)
         plan_explain(plan, &text);
     if (o->dot)
         plan_dot(plan, &text);
-    int failed = rc == 0 ? write_all(STDOUT_FILENO, text.p, text.n) : 0;
+    if (rc == 0)
+        rc = output_stdout((struct str){text.p, text.n}, e);
     strbuf_done(&text);
-    return failed ? err_set_errno(e, failed, "standard output") : rc;
+    return rc;
 }
 
 /* The costs that models.calibration names, a path beside the workload file. */

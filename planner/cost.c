@@ -101,7 +101,9 @@ double cost_raw_run(const struct planning *p, const struct demand *d)
     double scanned = s->series_n * (range_ms + (double)d->length_ms) / s->interval_ms;
     double windows = s->series_n * d->steps_n * range_ms / s->interval_ms;
     double results = s->series_n * d->steps_n;
-    return ops_and_bytes(p, scanned + 2 * windows + results, scanned * COST_RAW_ROW_BYTES);
+    bool sorts = d->site->statistic == STATISTIC_QUANTILE || d->site->statistic == STATISTIC_DISTINCT;
+    double function_ms = sorts ? p->model->families[FAMILY_VALUES].build_row_ms : p->model->op_ms;
+    return function_ms * windows + ops_and_bytes(p, scanned + windows + results, scanned * COST_RAW_ROW_BYTES);
 }
 
 double cost_chain_run(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count)

@@ -6,9 +6,9 @@
  *
  * Ops: one a row and node (scan, range, readout), one an output row, one an input state of a readout; what a family's
  * kernels take instead comes from the cost model. A raw row is 48 bytes; a state what state_size.h expects of the rows
- * of its pane. Rows come from `data` of the workload: series over
- * the scrape interval; an equality on a label with n values keeps one n-th; a metric that is not there is 1,000 series
- * each 15 s.
+ * of its pane. A function that sorts raw rows takes what building the exact multiset of them does. Rows come from
+ * `data` of the workload: series over the scrape interval; an equality on a label with n values keeps one n-th; a
+ * metric that is not there is 1,000 series each 15 s.
  *
  * A run at T finds its newest pane still open (it seals LATENESS_MS after its end), so that pane's rows are read from
  * the head and built again at every run: a chain's price includes its open rows.
