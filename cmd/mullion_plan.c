@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "cmd/output_file.h"
+#include "cmd/what_if.h"
 #include "plan/explain.h"
 #include "plan/file.h"
 #include "planner/cost_model.h"
@@ -23,7 +24,9 @@ const char *argp_program_version = "mullion-plan 0.1.0";
 static const char summary[] =
     "Plan which summaries of series to keep for a workload of PromQL queries.\v"
     "WORKLOAD.yaml lists queries with their intervals and accuracy, and what is known of the data; - reads standard "
-    "input. Without -o, --explain or --dot the plan is printed as JSON.\n\n"
+    "input. Without -o, --explain or --dot the plan is printed as JSON. --compare and what-ifs print tables of costs "
+    "instead; "
+    "with an output of the plan as well, that is of the workload as the what-ifs change it.\n\n"
     "Exit status: 0 planned, 1 the workload has problems or something failed, 2 wrong usage.";
 
 static const struct argp_option option_list[] = {
@@ -31,14 +34,28 @@ static const struct argp_option option_list[] = {
     {"explain", 'e', NULL, 0, "Print every query's plan as text: views, costs, rejected candidates and why", 0},
     {"json", 'j', NULL, 0, "Print the plan as JSON (the default when nothing else is asked for)", 0},
     {"dot", 'd', NULL, 0, "Print the plan's graph in Graphviz' language", 0},
+    {"compare", 'c', NULL, 0, "Print what the plan costs against all raw, each family alone, and a greedy choice", 0},
+    {"memory-limit", 'm', "SIZE", 0, "What if models.memory_limit were this (none: no limit)", 1},
+    {"accuracy", 'a', "QUERY=TARGET", 0, "What if a query's accuracy were this: exact, or KIND:ERROR[,failure:F]", 1},
+    {"interval", 'i', "QUERY=DURATION", 0, "What if a query were asked every so often", 1},
     {"seed", 's', "N", 0, "Seed of the sketches (default 0); the server's store has its own", 0},
     {0}};
 
 struct options {
     const char *workload, *output;
-    bool explain, json, dot;
+    bool explain, json, dot, compare;
     uint64_t seed;
+    struct what_if what_ifs[WHAT_IFS_MAX];
+    uint32_t what_ifs_n;
 };
+
+static void add_what_if(struct argp_state *state, enum what_if_kind kind, const char *text)
+{
+    struct options *o = state->input;
+    if (o->what_ifs_n == WHAT_IFS_MAX)
+        argp_error(state, "more than %d what-ifs", WHAT_IFS_MAX);
+    o->what_ifs[o->what_ifs_n++] = (struct what_if){kind, text};
+}
 
 static error_t take_option(int key, char *arg, struct argp_state *state)
 {
@@ -56,6 +73,18 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'd':
         o->dot = true;
+        return 0;
+    case 'c':
+        o->compare = true;
+        return 0;
+    case 'm':
+        add_what_if(state, WHAT_IF_MEMORY, arg);
+        return 0;
+    case 'a':
+        add_what_if(state, WHAT_IF_ACCURACY, arg);
+        return 0;
+    case 'i':
+        add_what_if(state, WHAT_IF_INTERVAL, arg);
         return 0;
     case 's':
         errno = 0;
@@ -144,6 +173,32 @@ static int read_costs(const struct options *o, const struct workload *w, struct 
     return rc;
 }
 
+/* Tables are instead of a plan, unless a plan is asked for too: then standard output is for whatever is printed of it.
+ */
+static bool wants_plan(const struct options *o)
+{
+    return o->output || o->json || o->explain || o->dot || (!o->compare && o->what_ifs_n == 0);
+}
+
+/* What-ifs against the workload as written; it is then changed by all of them, for what comes after. */
+static int write_tables(const struct options *o, struct workload *w, const struct planner_options *options,
+                        struct err *e)
+{
+    struct strbuf text = {0};
+    int rc = 0;
+    bool printed = o->json || o->explain || o->dot;
+    if (o->what_ifs_n > 0 && !printed)
+        rc = what_if_table(w, o->what_ifs, o->what_ifs_n, options, &text, e);
+    if (rc == 0)
+        rc = what_if_apply(w, o->what_ifs, o->what_ifs_n, e);
+    if (rc == 0 && o->compare && !printed)
+        rc = compare_table(w, options, &text, e);
+    if (rc == 0 && text.n > 0)
+        rc = output_stdout((struct str){text.p, text.n}, e);
+    strbuf_done(&text);
+    return rc;
+}
+
 static int plan_workload(const struct options *o, struct err *e)
 {
     struct strbuf text = {0};
@@ -160,9 +215,11 @@ static int plan_workload(const struct options *o, struct err *e)
     if (problems.text.n)
         fwrite(problems.text.p, 1, problems.text.n, stderr);
     struct planner_options options = {.sketch_seed = o->seed, .costs = &costs};
-    if (rc == 0)
+    if (rc == 0 && (o->compare || o->what_ifs_n > 0))
+        rc = write_tables(o, w, &options, e);
+    if (rc == 0 && wants_plan(o))
         rc = planner_plan(w, &options, &plan, e);
-    if (rc == 0)
+    if (plan)
         rc = write_outputs(o, plan, e);
     plan_free(plan);
     workload_free(w);

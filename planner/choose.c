@@ -40,15 +40,25 @@ static bool state_items(struct stated *t)
     return !arena_failed(p->arena);
 }
 
+bool choose_is_forced(const struct planning *p, const struct candidate *c)
+{
+    int forced = p->options ? p->options->forced : 0;
+    return forced == 0 || (c->form == FORM_RAW ? forced == FORCED_RAW : (int)c->family == forced);
+}
+
 static void state_groups(struct stated *t)
 {
     struct planning *p = t->p;
     for (uint32_t i = 0; i < p->demands_n; i++) {
         const struct demand *d = &p->demands[i];
+        bool has_forced = false;
+        for (uint32_t k = d->first; k < d->first + d->n; k++)
+            has_forced |= !p->candidates[k].reason && choose_is_forced(p, &p->candidates[k]);
         selection_add_group(&t->s, true);
+
         for (uint32_t k = d->first; !arena_failed(p->arena) && k < d->first + d->n; k++) {
             const struct candidate *c = &p->candidates[k];
-            if (c->reason)
+            if (c->reason || (has_forced && !choose_is_forced(p, c)))
                 continue;
             t->candidate_of[selection_add_choice(&t->s, c->query_cost, 0)] = k;
             if (c->form != FORM_RAW)

@@ -5,9 +5,6 @@
 #include "planner/cost_model.h"
 #include "planner/planning.h"
 
-/* Candidates and the logical DAG of the largest workload allowed. */
-#define PLANNING_ARENA_BYTES ((size_t)8 << 30)
-
 int planning_run(struct planning *p, const struct workload *w, const struct planner_options *options,
                  struct arena *arena, struct err *e)
 {

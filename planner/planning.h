@@ -23,6 +23,9 @@
 /* How long a window may stay open after its end: the server's default lateness. */
 enum { LATENESS_MS = 30000 };
 
+/* Candidates and the logical DAG of the largest workload allowed. */
+#define PLANNING_ARENA_BYTES ((size_t)8 << 30)
+
 enum candidate_form {
     FORM_RAW = 1,
     FORM_WHOLE, /* one pane is the window */
@@ -132,6 +135,8 @@ int planner_offer(struct planning *p, struct err *e);
 /* choose.c: demand.chosen for all, chains and reads in use, answer. ERR_LIMIT names the queries that the memory limit
  * leaves no answer. */
 int planner_choose(struct planning *p, struct err *e);
+/* Is it of the form that options->forced asks for? True when it asks for none. */
+bool choose_is_forced(const struct planning *p, const struct candidate *c);
 /* emit.c: the plan of what was chosen. */
 int planner_emit(struct planning *p, const struct planner_options *options, struct plan *plan, struct err *e);
 

@@ -91,7 +91,7 @@ static void read_range(struct document *d, const struct node *n, struct cadence 
     c->step_ms = step_ms;
 }
 
-static void read_cadence(struct document *d, const struct node *n, struct cadence *c)
+void workload_read_cadence(struct document *d, const struct node *n, struct cadence *c)
 {
     static const struct {
         const char *key;
@@ -126,7 +126,7 @@ static void read_cadence(struct document *d, const struct node *n, struct cadenc
         read_range(d, v, c);
 }
 
-static void read_accuracy(struct document *d, const struct node *n, struct accuracy *target)
+void workload_read_accuracy(struct document *d, const struct node *n, struct accuracy *target)
 {
     static const struct {
         const char *key;
@@ -205,9 +205,9 @@ static void read_query(struct document *d, const struct node *n, struct workload
         read_expression(d, v, q, w);
     else
         document_problem(d, n, "a query needs `query`, its PromQL text");
-    read_cadence(d, n, &q->cadence);
+    workload_read_cadence(d, n, &q->cadence);
     if ((v = node_get(n, "accuracy")))
-        read_accuracy(d, v, &q->target);
+        workload_read_accuracy(d, v, &q->target);
     if ((v = node_get(n, "latency")) && node_read_duration(d, v, "latency", &q->latency_ms) && q->latency_ms == 0)
         document_problem(d, v, "latency must be longer than 0s; leave it out for no bound");
 }

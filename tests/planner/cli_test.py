@@ -16,6 +16,66 @@ def run(*args, text=""):
     return done.returncode, done.stdout, done.stderr
 
 
+WHAT_IF = """
+queries:
+- {name: p99, query: 'quantile_over_time(0.99, latency[5m])', every: 10s, accuracy: {relative: 0.01}}
+- {name: rate, query: 'sum by (job) (rate(requests[5m]))', every: 30s}
+- {name: avg, query: 'avg_over_time(latency[1h])', every: 1m}
+- {query: 'max_over_time(latency[5m])', every: 10s}
+data: {metrics: {latency: {series: 1000, interval: 100ms}, requests: {series: 100000, interval: 15s}}}
+"""
+
+
+def table(text):
+    """Rows of a table of costs: name -> CPU-ms a second; the first row is what the others are compared with."""
+    lines = text.splitlines()
+    assert lines[0].startswith("plan "), lines
+    return {line[:40].strip(): float(line[40:].split()[0]) for line in lines[1:] if "impossible" not in line}
+
+
+def total(plan):
+    return sum(sum(q["cost"].values()) for q in json.loads(plan)["queries"])
+
+
+def check_tables(folder):
+    path = os.path.join(folder, "what-if.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(WHAT_IF)
+    code, stdout, stderr = run(path, "--compare")
+    assert (code, stderr) == (0, ""), stderr
+    compared = table(stdout)
+    assert list(compared)[0] == "chosen" and list(compared)[-1] == "greedy" and "all raw" in compared, compared
+    assert {"ddsketch wherever it can", "sum wherever it can", "counter wherever it can"} < set(compared), compared
+    assert all(cost >= compared["chosen"] * 0.9999 for cost in compared.values()), compared
+    assert compared["all raw"] > 2 * compared["chosen"], compared
+    written = run(path, "--json")[1]
+    assert abs(total(written) / compared["chosen"] - 1) < 1e-4, "the plan's own costs"
+
+    code, stdout, stderr = run(path, "--memory-limit", "1MiB", "--accuracy", "p99=exact", "--interval", "1=5m",
+                               "--interval", "3=1h")
+    assert (code, stderr) == (0, ""), stderr
+    rows = table(stdout)
+    assert list(rows) == ["as written", "--memory-limit 1MiB", "--accuracy p99=exact", "--interval 1=5m",
+                          "--interval 3=1h", "all of these"], rows
+    assert rows["as written"] == compared["chosen"]
+    assert rows["--memory-limit 1MiB"] > rows["as written"] and rows["--accuracy p99=exact"] > rows["as written"]
+    assert rows["--interval 1=5m"] < rows["as written"] and rows["--interval 3=1h"] < rows["as written"]
+
+    # With a plan asked for as well, it is the changed workload's.
+    changed = json.loads(run(path, "--json", "--interval", "p99=20s", "--accuracy", "p99=relative:0.05,failure:0.001")[1])
+    assert changed["queries"][0]["cadence"] != json.loads(written)["queries"][0]["cadence"]
+    assert changed["queries"][0]["accuracy"]["error"] == 0.05, changed["queries"][0]["accuracy"]
+    assert abs(total(run(path, "--json", "--memory-limit", "1MiB")[1]) / rows["--memory-limit 1MiB"] - 1) < 1e-4
+    for setting, said in (("--interval=nobody=3s", "no query's name"), ("--interval=p99", "not QUERY=VALUE"),
+                          ("--interval=p99=soon", "not a valid duration"), ("--interval=p99=0s", "longer than 0s"),
+                          ("--accuracy=p99=rank:2", "below 1"), ("--accuracy=p99=loose", "accuracy must be"),
+                          ("--accuracy=9=exact", "no query's name"), ("--memory-limit=much", "--memory-limit much")):
+        code, stdout, stderr = run(path, setting)
+        assert code == 1 and said in stderr and stdout == "", (setting, code, stderr)
+    code, stdout, stderr = run("-", "--memory-limit", "1KiB", text=WHAT_IF.replace("data: {", "data: {raw_retention: 0s, "))
+    assert code == 0 and "impossible: memory_limit: 1 KiB" in stdout, (code, stdout, stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         good, bad, out = (os.path.join(folder, name) for name in ("good.yaml", "bad.yaml", "plan.json"))
@@ -61,6 +121,7 @@ def main():
         code, stdout, stderr = run(calibrated)
         assert code == 1 and "costs.json:1:12: format" in stderr and stdout == "", (code, stderr)
 
+        check_tables(folder)
         assert run(os.path.join(folder, "none.yaml"))[0] == 1
         assert run(good, "-o", os.path.join(folder, "no", "plan.json"))[0] == 1
         for usage in ([], [good, bad], [good, "--seed", "-1"], [good, "--colour"]):
