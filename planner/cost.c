@@ -33,9 +33,10 @@ static int name_to_metric(const void *pkey, const void *pm)
     return str_cmp(*(const struct str *)pkey, (*(const struct workload_metric *const *)pm)->name);
 }
 
-/* Rows that a selector matches. */
-static void load_of(const struct workload_metric *const *by_name, uint32_t n, const struct matcher *matchers,
-                    uint32_t matchers_n, double *ret_series_n, double *ret_interval_ms)
+/* Rows that a selector matches; its metric, if `data` has it. */
+static const struct workload_metric *load_of(const struct workload_metric *const *by_name, uint32_t n,
+                                             const struct matcher *matchers, uint32_t matchers_n, double *ret_series_n,
+                                             double *ret_interval_ms)
 {
     const struct workload_metric *m = NULL;
     *ret_series_n = UNKNOWN_SERIES;
@@ -48,7 +49,7 @@ static void load_of(const struct workload_metric *const *by_name, uint32_t n, co
         m = found ? *found : NULL;
     }
     if (!m)
-        return;
+        return NULL;
     double series_n = (double)m->series_n;
     for (uint32_t i = 0; i < matchers_n; i++) {
         for (uint32_t k = 0; matchers[i].op == MATCH_EQ && k < m->labels_n; k++) {
@@ -58,6 +59,7 @@ static void load_of(const struct workload_metric *const *by_name, uint32_t n, co
     }
     *ret_series_n = fmax(1, series_n);
     *ret_interval_ms = (double)m->interval_ms;
+    return m;
 }
 
 int cost_load_sources(struct planning *p, struct err *e)
@@ -153,19 +155,49 @@ double cost_memory(const struct planning *p, const struct chain *c, int64_t rete
     return p->model->byte_s_ms * c->memory_bytes_s * (double)retention_ms / 1000;
 }
 
-/* Inside a subquery nothing is a site of the query: its steps are not on the query's grid. */
-static double raw_rest(const struct planning *p, const struct expr *e, bool in_subquery, double steps_n,
-                       double length_ms)
+/* What flows out of a node at each step: how many series, and of which metric (NULL: unknown, or of several). */
+struct flow {
+    double cost, series_n;
+    const struct workload_metric *metric;
+};
+
+/* Groups of an aggregation: what its labels can be, as far as the workload says so. */
+static double groups_of(const struct expr *e, const struct flow *in)
+{
+    double values_n = 1;
+    uint32_t known_n = 0;
+    for (uint32_t i = 0; i < e->grouping_n; i++) {
+        for (uint32_t k = 0; in->metric && k < in->metric->labels_n; k++) {
+            if (!str_eq(e->grouping[i], in->metric->labels[k].name))
+                continue;
+            values_n *= (double)in->metric->labels[k].values_n;
+            known_n++;
+        }
+    }
+    if (e->without)
+        return fmax(1, in->series_n / values_n);
+    return known_n < e->grouping_n ? in->series_n : fmin(in->series_n, values_n);
+}
+
+/*
+ * Reading and computing all that is no site: selectors read raw, and one op a row for each operator above them and
+ * above the sites, one more an output row of an aggregation. Inside a subquery nothing is a site of the query: its
+ * steps are not on the query's grid. As deep as the tree, which the parser bounds.
+ */
+static struct flow raw_rest(const struct planning *p, const struct expr *e, bool in_subquery, double steps_n,
+                            double length_ms)
 {
     struct site site;
-    if (!in_subquery && site_of(e, &site))
-        return 0;
+    bool is_site = !in_subquery && site_of(e, &site);
+    struct flow out = {0, 0, NULL};
     if (e->kind == EXPR_SELECTOR) {
-        double series_n, interval_ms;
-        load_of(p->metrics_by_name, p->w->metrics_n, e->matchers, e->matchers_n, &series_n, &interval_ms);
+        double interval_ms;
+        out.metric =
+            load_of(p->metrics_by_name, p->w->metrics_n, e->matchers, e->matchers_n, &out.series_n, &interval_ms);
         double window = fmax(1, (double)e->range_ms / interval_ms);
-        double scanned = series_n * (window + length_ms / interval_ms);
-        return ops_and_bytes(p, scanned + series_n * steps_n * (window + 1), scanned * COST_RAW_ROW_BYTES);
+        double scanned = out.series_n * (window + length_ms / interval_ms);
+        out.cost = ops_and_bytes(p, scanned + out.series_n * steps_n * (window + 1), scanned * COST_RAW_ROW_BYTES);
+        return out;
     }
     if (e->kind == EXPR_SUBQUERY) {
         double step_ms = e->step_ms > 0 ? (double)e->step_ms : 60000;
@@ -173,16 +205,32 @@ static double raw_rest(const struct planning *p, const struct expr *e, bool in_s
         steps_n = length_ms / step_ms + 1;
         in_subquery = true;
     }
-    double cost = 0;
-    for (uint32_t i = 0; i < e->args_n; i++)
-        cost += raw_rest(p, e->args[i], in_subquery, steps_n, length_ms);
-    return cost;
+    double rows = 0;
+    for (uint32_t i = 0; i < e->args_n; i++) {
+        struct flow in = raw_rest(p, e->args[i], in_subquery, steps_n, length_ms);
+        bool is_vector = e->args[i]->type == VALUE_VECTOR;
+        out.cost += in.cost;
+        rows += is_vector ? in.series_n : 0;
+        if (in.series_n > out.series_n) {
+            out.series_n = in.series_n;
+            out.metric = in.metric;
+        }
+    }
+    if (is_site)
+        out.cost = 0;
+    if (e->kind == EXPR_AGGREGATE) {
+        out.series_n = groups_of(e, &out);
+        rows += out.series_n;
+    }
+    if (e->kind == EXPR_AGGREGATE || e->kind == EXPR_BINARY || e->kind == EXPR_UNARY || e->kind == EXPR_CALL)
+        out.cost += ops_and_bytes(p, rows * steps_n, 0);
+    return out;
 }
 
 double cost_raw_rest(const struct planning *p, const struct expr *e, const struct cadence *c)
 {
     double steps_n = c->step_ms ? (double)(c->length_ms / c->step_ms + 1) : 1;
-    return raw_rest(p, e, false, steps_n, (double)c->length_ms);
+    return raw_rest(p, e, false, steps_n, (double)c->length_ms).cost;
 }
 
 static int64_t whole_panes(int64_t ms, int64_t width_ms)

@@ -37,7 +37,7 @@ void cost_chain(const struct planning *p, struct chain *c);
 double cost_read(const struct planning *p, uint32_t source);
 /* Keeping a chain for `retention_ms`. */
 double cost_memory(const struct planning *p, const struct chain *c, int64_t retention_ms);
-/* Reading the selectors of an expression that is evaluated from raw samples, but for those of its sites: one run. */
+/* All of one run that no site's candidates do: selectors that are read raw, and every operator over series. */
 double cost_raw_rest(const struct planning *p, const struct expr *e, const struct cadence *c);
 
 /* How long a view must keep panes for a reader, and how many windows to build when nothing is stored: whole panes. */
