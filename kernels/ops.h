@@ -167,8 +167,8 @@ struct hll_ops {
      * 4 n bytes, which all may be written. */
     uint8_t *(*steps)(uint8_t *p, const uint32_t *coupons, size_t n, uint32_t before);
     /* Some of the varints of bytes[0..size), which begins with one and has two more bytes before it. Returns how many
-     * went to ret, which has room for HLL_SPARSE_ROOM; *ret_taken = their bytes, *ret_sum their sum. Takes what is fast:
-     * 0 when none is. */
+     * went to ret, which has room for HLL_SPARSE_ROOM; *ret_taken = their bytes, *ret_sum their sum. Takes what is
+     * fast: 0 when none is. */
     size_t (*sparse)(uint32_t *ret, const uint8_t *bytes, size_t size, uint64_t *ret_sum, size_t *ret_taken);
 };
 enum { HLL_SPARSE_ROOM = 256, HLL_COUPONS_SLACK = 16 };

@@ -18,7 +18,7 @@ struct rig {
     struct ingest_options options;
     struct ingest_report report;
     struct plan *plan;
-    const char *workload; /* NULL: no plan, or that of `plan_of` */
+    const char *workload;                         /* NULL: no plan, or that of `plan_of` */
     struct plan *(*plan_of)(const struct rig *r); /* a plan made by hand, each time the engine opens */
 };
 
