@@ -54,8 +54,8 @@ static double total(const struct plan_cost *c)
 
 static void add_head(struct strbuf *out)
 {
-    strbuf_printf(out, "%-40s %12s %10s %11s %11s %11s %12s %6s %8s  %s\n", "plan", "CPU-ms/s", "", "ingest", "query",
-                  "memory", "bytes held", "views", "on panes", "solver");
+    strbuf_printf(out, "%-40s %12s %10s %11s %11s %11s %12s %6s %6s %8s  %s\n", "plan", "CPU-ms/s", "", "ingest",
+                  "query", "memory", "bytes held", "views", "roots", "on panes", "solver");
 }
 
 static void add_row(struct strbuf *out, const char *name, const struct planner_summary *s, bool proved,
@@ -64,9 +64,9 @@ static void add_row(struct strbuf *out, const char *name, const struct planner_s
     char change[32] = "";
     if (base && total(&base->cost) > 0)
         snprintf(change, sizeof change, "%+.1f %%", (total(&s->cost) / total(&base->cost) - 1) * 100);
-    strbuf_printf(out, "%-40s %12.5g %10s %11.4g %11.4g %11.4g %12.4g %6u %4u/%-4u %s", name, total(&s->cost), change,
-                  s->cost.ingest, s->cost.query, s->cost.memory, s->bytes, s->views_n, s->on_panes_n, s->sites_n,
-                  proved ? selection_status_name(s->status) : "not proved");
+    strbuf_printf(out, "%-40s %12.5g %10s %11.4g %11.4g %11.4g %12.4g %6u %6u %4u/%-4u %s", name, total(&s->cost),
+                  change, s->cost.ingest, s->cost.query, s->cost.memory, s->bytes, s->views_n, s->roots_n,
+                  s->on_panes_n, s->sites_n, proved ? selection_status_name(s->status) : "not proved");
     if (s->otherwise_n > 0)
         strbuf_printf(out, "; %u site%s otherwise", s->otherwise_n, s->otherwise_n == 1 ? "" : "s");
     strbuf_add_char(out, '\n');

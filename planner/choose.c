@@ -1,7 +1,9 @@
 /*
  * Choice: the workload as one selection problem, and its answer read back. A demand is a root group with its allowed
  * candidates as choices; a chain is an item, built and kept once however many read it, as far back as the farthest of
- * them; it requires the raw read of its (source, refresh window), paid once for all chains of that window.
+ * them; it requires the raw read of its (source, refresh window), paid once for all chains of that window. A whole that
+ * may read stored roots is a root group too: its parts, which reach the demands of its sites, or one of the stored
+ * roots, each an item.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +19,10 @@ struct stated {
     struct planning *p;
     struct selection s;
     uint32_t *read_item, *chain_item; /* SELECTION_NONE: nobody may read it */
-    uint32_t *candidate_of;           /* by choice */
+    uint32_t *candidate_of;           /* by choice of a demand */
+    uint32_t *kept_item;
+    uint32_t *whole_group; /* by whole: its group; SELECTION_NONE: it has none */
+    uint32_t *kept_of;     /* by choice of a whole; PLAN_NONE: its parts */
 };
 
 static bool state_items(struct stated *t)
@@ -37,6 +42,11 @@ static bool state_items(struct stated *t)
             selection_add_item(&t->s, c->build_cost, cost_memory(p, c, 1), c->memory_bytes_s / 1000, base_ms);
         selection_require(&t->s, t->read_item[c->read], 0);
     }
+    for (uint32_t i = 0; i < p->kept_n; i++) {
+        const struct kept *k = &p->kept[i];
+        t->kept_item[i] = selection_add_item(&t->s, k->build_cost, cost_kept_memory(p, k, 1), k->memory_bytes_s / 1000,
+                                             (double)k->grid.step_ms);
+    }
     return !arena_failed(p->arena);
 }
 
@@ -54,7 +64,7 @@ static void state_groups(struct stated *t)
         bool has_forced = false;
         for (uint32_t k = d->first; k < d->first + d->n; k++)
             has_forced |= !p->candidates[k].reason && choose_is_forced(p, &p->candidates[k]);
-        selection_add_group(&t->s, true);
+        selection_add_group(&t->s, d->needed);
 
         for (uint32_t k = d->first; !arena_failed(p->arena) && k < d->first + d->n; k++) {
             const struct candidate *c = &p->candidates[k];
@@ -67,12 +77,37 @@ static void state_groups(struct stated *t)
     }
 }
 
+/* Wholes after all demands: a group reaches only those before it. */
+static void state_wholes(struct stated *t)
+{
+    struct planning *p = t->p;
+    for (uint32_t i = 0; i < p->wholes_n; i++) {
+        const struct whole *w = &p->wholes[i];
+        t->whole_group[i] = SELECTION_NONE;
+        if (w->n == 0)
+            continue;
+        t->whole_group[i] = selection_add_group(&t->s, true);
+        t->kept_of[selection_add_choice(&t->s, w->rest_cost, 0)] = PLAN_NONE;
+        uint32_t first = p->sites_first[w->query], end = p->sites_first[w->query + 1];
+        for (uint32_t k = first; k < end; k++)
+            if (k == first || p->sites[k].demand != p->sites[k - 1].demand)
+                selection_reach(&t->s, p->sites[k].demand);
+        for (uint32_t k = w->first; k < w->first + w->n && !arena_failed(p->arena); k++) {
+            t->kept_of[selection_add_choice(&t->s, w->query_cost[k - w->first], 0)] = p->fits[k];
+            selection_need(&t->s, t->kept_item[p->fits[k]], (double)w->length_ms);
+        }
+    }
+}
+
 static int state_problem(struct stated *t, struct err *e)
 {
     struct planning *p = t->p;
     t->read_item = ARENA_ARRAY(p->arena, uint32_t, p->reads_n);
     t->chain_item = ARENA_ARRAY(p->arena, uint32_t, p->chains_n);
     t->candidate_of = ARENA_ARRAY(p->arena, uint32_t, p->candidates_n);
+    t->kept_item = ARENA_ARRAY(p->arena, uint32_t, p->kept_n);
+    t->whole_group = ARENA_ARRAY(p->arena, uint32_t, p->wholes_n);
+    t->kept_of = ARENA_ARRAY(p->arena, uint32_t, (size_t)p->candidates_n + p->wholes_n + p->fits_n);
     int rc = arena_check(p->arena, "planning", e);
     if (rc != 0)
         return rc;
@@ -80,19 +115,41 @@ static int state_problem(struct stated *t, struct err *e)
     t->s.limit_bytes = p->w->memory_limit_bytes ? (double)p->w->memory_limit_bytes : INFINITY;
     if (state_items(t))
         state_groups(t);
+    if (!arena_failed(p->arena))
+        state_wholes(t);
     return arena_check(p->arena, "planning", e);
+}
+
+static void take_wholes(const struct stated *t)
+{
+    struct planning *p = t->p;
+    for (uint32_t i = 0; i < p->wholes_n; i++)
+        if (t->whole_group[i] != SELECTION_NONE)
+            p->wholes[i].chosen = t->kept_of[p->answer.choice[t->whole_group[i]]];
+    for (uint32_t q = 0; q < p->w->queries_n; q++) {
+        const struct whole *w = &p->wholes[p->whole_of[q]];
+        for (uint32_t i = p->sites_first[q]; w->chosen == PLAN_NONE && i < p->sites_first[q + 1]; i++)
+            p->demands[p->sites[i].demand].readers_n++;
+        if (w->chosen == PLAN_NONE)
+            continue;
+        struct kept *k = &p->kept[w->chosen];
+        k->users_n++;
+        k->length_ms = k->length_ms > w->length_ms ? k->length_ms : w->length_ms;
+    }
 }
 
 static void take_choices(const struct stated *t)
 {
     struct planning *p = t->p;
+    take_wholes(t);
     for (uint32_t i = 0; i < p->demands_n; i++) {
         struct demand *d = &p->demands[i];
-        d->chosen = t->candidate_of[p->answer.choice[i]];
-        d->free_choice = t->candidate_of[p->answer.free_choice[i]];
-        const struct candidate *c = &p->candidates[d->chosen];
-        if (c->form == FORM_RAW)
+        uint32_t choice = p->answer.choice[i], free_choice = p->answer.free_choice[i];
+        d->chosen = choice == SELECTION_NONE ? PLAN_NONE : t->candidate_of[choice];
+        d->free_choice = free_choice == SELECTION_NONE ? PLAN_NONE : t->candidate_of[free_choice];
+        if (d->chosen == PLAN_NONE || p->candidates[d->chosen].form == FORM_RAW)
             continue;
+        const struct candidate *c = &p->candidates[d->chosen];
         struct chain *chain = &p->chains[c->chain];
         int64_t reach_ms = cost_reach_ms(d, c->width_ms);
         if (chain->users_n++ == 0)
@@ -130,14 +187,19 @@ static uint32_t find_culprits(const struct planning *p, struct culprit *culprits
     uint32_t n = 0;
     for (uint32_t q = 0; q < p->w->queries_n; q++) {
         double bytes = 0;
-        for (uint32_t i = p->sites_first[q]; i < p->sites_first[q + 1]; i++) {
+        uint32_t kept = p->wholes[p->whole_of[q]].chosen;
+        if (kept != PLAN_NONE) {
+            const struct kept *k = &p->kept[kept];
+            bytes = k->memory_bytes_s * (double)(k->length_ms + k->grid.step_ms) / 1000 / k->users_n;
+        }
+        for (uint32_t i = p->sites_first[q]; kept == PLAN_NONE && i < p->sites_first[q + 1]; i++) {
             const struct demand *d = &p->demands[p->sites[i].demand];
             const struct candidate *c = &p->candidates[d->chosen];
             if (c->form == FORM_RAW)
                 continue;
             const struct chain *chain = &p->chains[c->chain];
             double held_ms = (double)cost_retention_ms(chain->reach_ms, chain->grid.step_ms);
-            bytes += chain->memory_bytes_s * held_ms / 1000 / chain->users_n / d->queries_n;
+            bytes += chain->memory_bytes_s * held_ms / 1000 / chain->users_n / d->readers_n;
         }
         if (bytes > 0)
             culprits[n++] = (struct culprit){q, bytes};

@@ -95,17 +95,23 @@ double cost_runs_per_s(const struct cadence *c)
     return 1 / COST_HORIZON_S;
 }
 
+/* A range query scans its span once; every step goes over its own window. */
+static double raw_windows(const struct planning *p, double series_n, double interval_ms, const struct site *site,
+                          double steps_n, double length_ms)
+{
+    double range_ms = (double)site->range_ms;
+    double scanned = series_n * (range_ms + length_ms) / interval_ms;
+    double windows = series_n * steps_n * range_ms / interval_ms;
+    bool sorts = site->statistic == STATISTIC_QUANTILE || site->statistic == STATISTIC_DISTINCT;
+    double function_ms = sorts ? p->model->families[FAMILY_VALUES].build_row_ms : p->model->op_ms;
+    return function_ms * windows +
+           ops_and_bytes(p, scanned + windows + series_n * steps_n, scanned * COST_RAW_ROW_BYTES);
+}
+
 double cost_raw_run(const struct planning *p, const struct demand *d)
 {
     const struct source *s = &p->sources[d->source];
-    double range_ms = (double)d->site->range_ms;
-    /* A range query scans its span once; every step goes over its own window. */
-    double scanned = s->series_n * (range_ms + (double)d->length_ms) / s->interval_ms;
-    double windows = s->series_n * d->steps_n * range_ms / s->interval_ms;
-    double results = s->series_n * d->steps_n;
-    bool sorts = d->site->statistic == STATISTIC_QUANTILE || d->site->statistic == STATISTIC_DISTINCT;
-    double function_ms = sorts ? p->model->families[FAMILY_VALUES].build_row_ms : p->model->op_ms;
-    return function_ms * windows + ops_and_bytes(p, scanned + windows + results, scanned * COST_RAW_ROW_BYTES);
+    return raw_windows(p, s->series_n, s->interval_ms, d->site, d->steps_n, (double)d->length_ms);
 }
 
 double cost_chain_run(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count)
@@ -231,6 +237,52 @@ double cost_raw_rest(const struct planning *p, const struct expr *e, const struc
 {
     double steps_n = c->step_ms ? (double)(c->length_ms / c->step_ms + 1) : 1;
     return raw_rest(p, e, false, steps_n, (double)c->length_ms).cost;
+}
+
+/* ---- stored roots ---- */
+
+static double raw_sites(const struct planning *p, const struct expr *e, double steps_n, double length_ms)
+{
+    struct site site;
+    if (site_of(e, &site)) {
+        double series_n, interval_ms;
+        load_of(p->metrics_by_name, p->w->metrics_n, site.selector->matchers, site.selector->matchers_n, &series_n,
+                &interval_ms);
+        return raw_windows(p, series_n, interval_ms, &site, steps_n, length_ms);
+    }
+    double cost = 0;
+    for (uint32_t i = 0; e->kind != EXPR_SUBQUERY && i < e->args_n; i++)
+        cost += raw_sites(p, expr_unwrap(e->args[i]), steps_n, length_ms);
+    return cost;
+}
+
+/* Evaluating a whole expression from raw samples at `steps_n` times that span length_ms. */
+static double raw_expr(const struct planning *p, const struct expr *e, double steps_n, double length_ms)
+{
+    return raw_sites(p, expr_unwrap(e), steps_n, length_ms) + raw_rest(p, e, false, steps_n, length_ms).cost;
+}
+
+void cost_kept(const struct planning *p, const struct expr *e, struct kept *k)
+{
+    double per_s = 1000.0 / (double)k->grid.step_ms;
+    k->rows = raw_rest(p, e, false, 1, 0).series_n;
+    double bytes = COST_RESULT_BYTES + COST_RESULT_ROW_BYTES * k->rows;
+    k->memory_bytes_s = per_s * bytes;
+    k->build_cost = per_s * (raw_expr(p, e, 1, 0) + ops_and_bytes(p, k->rows, bytes));
+}
+
+double cost_kept_run(const struct planning *p, const struct expr *e, const struct kept *k, const struct cadence *c)
+{
+    double steps_n = (double)(c->length_ms / c->step_ms + 1);
+    double open_n = fmin(steps_n, (double)(LATENESS_MS / c->step_ms + 1));
+    double results = steps_n - open_n;
+    double bytes = results * (COST_RESULT_BYTES + COST_RESULT_ROW_BYTES * k->rows);
+    return ops_and_bytes(p, results * k->rows, bytes) + raw_expr(p, e, open_n, (open_n - 1) * (double)c->step_ms);
+}
+
+double cost_kept_memory(const struct planning *p, const struct kept *k, int64_t retention_ms)
+{
+    return p->model->byte_s_ms * k->memory_bytes_s * (double)retention_ms / 1000;
 }
 
 static int64_t whole_panes(int64_t ms, int64_t width_ms)

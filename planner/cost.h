@@ -19,7 +19,7 @@
 #include "planner/cost_model.h"
 #include "planner/planning.h"
 
-enum { COST_RAW_ROW_BYTES = 48 };
+enum { COST_RAW_ROW_BYTES = 48, COST_RESULT_BYTES = 64, COST_RESULT_ROW_BYTES = 16 };
 /* One-off work is priced as if spread over this time. */
 #define COST_HORIZON_S 3600.0
 
@@ -39,6 +39,13 @@ double cost_read(const struct planning *p, uint32_t source);
 double cost_memory(const struct planning *p, const struct chain *c, int64_t retention_ms);
 /* All of one run that no site's candidates do: selectors that are read raw, and every operator over series. */
 double cost_raw_rest(const struct planning *p, const struct expr *e, const struct cadence *c);
+
+/* A stored root's build_cost, memory_bytes_s and rows. */
+void cost_kept(const struct planning *p, const struct expr *e, struct kept *k);
+/* One run over its results, the newest of which are not sealed and are computed. */
+double cost_kept_run(const struct planning *p, const struct expr *e, const struct kept *k, const struct cadence *c);
+/* Keeping it for `retention_ms`. */
+double cost_kept_memory(const struct planning *p, const struct kept *k, int64_t retention_ms);
 
 /* How long a view must keep panes for a reader, and how many windows to build when nothing is stored: whole panes. */
 int64_t cost_reach_ms(const struct demand *d, int64_t width_ms);

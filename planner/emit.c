@@ -204,6 +204,36 @@ int emit_vector(struct emitter *m, uint32_t logical, const uint32_t *inputs, uin
     return set_expr(m, n, logical, e);
 }
 
+int emit_stored(struct emitter *m, uint32_t kept, uint32_t *ret, struct err *e)
+{
+    struct kept *k = &m->p->kept[kept];
+    struct plan *plan = m->plan;
+    bool added;
+    int rc = 0;
+    key_begin(m->p, PLAN_OP_STORED);
+    KEY_ADD(m->p, kept);
+    strbuf_add_char(&m->p->key, 'k');
+    uint32_t expr = find_node(m, &added);
+    if (added) {
+        struct plan_node *n = add_node(m, PLAN_OP_RAW, HALF_PRECOMPUTE, expr);
+        rc = n ? set_expr(m, n, k->node, e) : arena_check(plan->arena, "plan", e);
+        k->root = plan->stored_roots_n;
+        /* Nodes are numbered as they are made, so roots are listed by rising node. */
+        m->roots[plan->stored_roots_n++] =
+            (struct plan_stored_root){.node = expr, .grid = k->grid, .retention_ms = k->length_ms};
+    }
+    key_begin(m->p, PLAN_OP_STORED);
+    KEY_ADD(m->p, kept);
+    *ret = rc == 0 ? find_node(m, &added) : 0;
+    if (rc != 0 || !added)
+        return rc;
+    struct plan_node *n = add_node(m, PLAN_OP_STORED, HALF_QUERY, *ret);
+    if (!n)
+        return arena_check(plan->arena, "plan", e);
+    n->stored_root = k->root;
+    return set_expr(m, n, k->node, e);
+}
+
 static int emit_all(struct emitter *m, struct err *e)
 {
     struct planning *p = m->p;
@@ -214,6 +244,7 @@ static int emit_all(struct emitter *m, struct err *e)
     m->sources = ARENA_ARRAY(plan->arena, struct plan_source, p->sources_n);
     m->views = ARENA_ARRAY(plan->arena, struct plan_view, chains_used_n);
     m->queries = ARENA_ARRAY(plan->arena, struct plan_query, p->w->queries_n);
+    m->roots = ARENA_ARRAY(plan->arena, struct plan_stored_root, p->kept_n);
     m->edges = arena_grow(plan->arena, m->edges, &m->edges_cap, 1, sizeof *m->edges); /* a place to stand, even empty */
     m->source_of = ARENA_ARRAY(p->arena, uint32_t, p->sources_n);
     m->chosen = arena_zalloc(p->arena, p->logical.nodes_n * sizeof *m->chosen);
@@ -226,6 +257,7 @@ static int emit_all(struct emitter *m, struct err *e)
     plan->sources = m->sources;
     plan->views = m->views;
     plan->queries = m->queries;
+    plan->stored_roots = m->roots;
     for (uint32_t i = 0; i < p->sources_n; i++)
         m->source_of[i] = PLAN_NONE;
     rc = emit_views(m, e);

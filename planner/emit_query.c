@@ -27,9 +27,9 @@ int emit_costs(struct emitter *m, struct err *e)
         return rc;
     double *readers_n = m->chain_share; /* first the counts, then what is divided by them */
     for (uint32_t i = 0; i < p->demands_n; i++) {
-        const struct candidate *c = &p->candidates[p->demands[i].chosen];
-        if (c->form != FORM_RAW)
-            readers_n[c->chain] += p->demands[i].queries_n;
+        const struct demand *d = &p->demands[i];
+        if (d->chosen != PLAN_NONE && p->candidates[d->chosen].form != FORM_RAW)
+            readers_n[p->candidates[d->chosen].chain] += d->readers_n;
     }
     for (uint32_t i = 0; i < p->chains_n; i++) {
         const struct chain *c = &p->chains[i];
@@ -215,7 +215,7 @@ static int emit_sites(struct emitter *m, uint32_t q, struct plan_query *out, str
         const struct demand *d = &p->demands[p->sites[i].demand];
         const struct candidate *c = &p->candidates[d->chosen];
         m->chosen[p->sites[i].node] = d->chosen + 1;
-        out->cost.query += c->query_cost / d->queries_n;
+        out->cost.query += c->query_cost / d->readers_n;
         if (c->form != FORM_RAW) {
             out->cost.ingest += m->chain_share[c->chain];
             out->cost.memory += m->memory_share[c->chain];
@@ -235,6 +235,85 @@ static int emit_sites(struct emitter *m, uint32_t q, struct plan_query *out, str
     return 0;
 }
 
+/* What its parts would cost with nobody to share with: the cheapest of each. */
+static double parts_alone(const struct planning *p, const struct whole *w)
+{
+    double cost = w->rest_cost;
+    for (uint32_t i = p->sites_first[w->query]; i < p->sites_first[w->query + 1]; i++) {
+        const struct demand *d = &p->demands[p->sites[i].demand];
+        double least = INFINITY;
+        for (uint32_t k = d->first; k < d->first + d->n; k++)
+            if (!p->candidates[k].reason)
+                least = fmin(least, total(cost_alone(p, d, &p->candidates[k])));
+        cost += least;
+    }
+    return cost;
+}
+
+/* The stored roots that the query does not read, and its parts when it reads one, with why. */
+static int reject_roots(struct emitter *m, const struct whole *w, struct err *e)
+{
+    const struct planning *p = m->p;
+    struct strbuf text = {0};
+    char dearer[DEARER_TEXT_MAX];
+    int rc = 0;
+    if (w->reason) {
+        stored_text(p, w, PLAN_NONE, &text);
+        rc = reject(m, &text, w->reason, e);
+    }
+    for (uint32_t i = 0; rc == 0 && i < w->n; i++) {
+        const struct kept *k = &p->kept[p->fits[w->first + i]];
+        double memory = cost_kept_memory(p, k, w->length_ms + k->grid.step_ms), query = w->query_cost[i];
+        if (p->fits[w->first + i] == w->chosen)
+            continue;
+        snprintf(dearer, sizeof dearer,
+                 "dearer: %.4g CPU-ms a second on its own (ingest %.4g, query %.4g, memory %.4g)",
+                 k->build_cost + query + memory, k->build_cost, query, memory);
+        strbuf_clear(&text);
+        stored_text(p, w, p->fits[w->first + i], &text);
+        rc = reject(m, &text, dearer, e);
+    }
+    if (rc == 0 && w->misfit != PLAN_NONE) {
+        strbuf_clear(&text);
+        stored_text(p, w, w->misfit, &text);
+        rc = reject(m, &text, "misaligned: not all times of the query are of its grid", e);
+    }
+    if (rc == 0 && w->chosen != PLAN_NONE) {
+        snprintf(dearer, sizeof dearer, "dearer: %.4g CPU-ms a second on its own", parts_alone(p, w));
+        strbuf_clear(&text);
+        strbuf_printf(&text, "panes and raw samples of " STR_FMT, STR_ARG(p->logical.nodes[w->node].text));
+        rc = reject(m, &text, dearer, e);
+    }
+    strbuf_done(&text);
+    return rc;
+}
+
+/* The query's root, and what it costs, when it is read from a stored root. */
+static int emit_from_root(struct emitter *m, const struct whole *w, struct plan_query *out, struct made *ret,
+                          struct err *e)
+{
+    const struct kept *k = &m->p->kept[w->chosen];
+    for (uint32_t i = 0; i < w->n; i++)
+        if (m->p->fits[w->first + i] == w->chosen)
+            out->cost.query = w->query_cost[i] / w->queries_n;
+    out->cost.ingest = k->build_cost / k->users_n;
+    out->cost.memory = cost_kept_memory(m->p, k, k->length_ms + k->grid.step_ms) / k->users_n;
+    ret->guarantee = (struct accuracy){ACCURACY_EXACT, 0, 0};
+    return emit_stored(m, w->chosen, &ret->node, e);
+}
+
+static int emit_from_parts(struct emitter *m, uint32_t q, struct plan_query *out, struct made *ret, struct err *e)
+{
+    const struct workload_query *in = &m->p->w->queries[q];
+    out->cost.query = cost_raw_rest(m->p, in->expr, &in->cadence) * cost_runs_per_s(&in->cadence);
+    int rc = emit_sites(m, q, out, e);
+    if (rc == 0)
+        rc = emit_panes(m, m->p->roots[q], ret, e);
+    if (rc == 0 && ret->node == PLAN_NONE)
+        rc = emit_left_over(m, m->p->roots[q], &ret->node, e);
+    return rc;
+}
+
 int emit_query(struct emitter *m, uint32_t q, struct err *e)
 {
     struct planning *p = m->p;
@@ -247,14 +326,13 @@ int emit_query(struct emitter *m, uint32_t q, struct err *e)
     out->text = (struct str){arena_strndup(plan->arena, root->text.p, root->text.n), root->text.n};
     if (in->cadence.at_n)
         out->cadence.at_ms = arena_dup(plan->arena, in->cadence.at_ms, in->cadence.at_n * sizeof *in->cadence.at_ms);
-    out->cost.query = cost_raw_rest(p, in->expr, &in->cadence) * cost_runs_per_s(&in->cadence);
+    const struct whole *whole = &p->wholes[p->whole_of[q]];
     m->rejected_n = 0;
     struct made made;
-    int rc = emit_sites(m, q, out, e);
+    int rc =
+        whole->chosen == PLAN_NONE ? emit_from_parts(m, q, out, &made, e) : emit_from_root(m, whole, out, &made, e);
     if (rc == 0)
-        rc = emit_panes(m, p->roots[q], &made, e);
-    if (rc == 0 && made.node == PLAN_NONE)
-        rc = emit_left_over(m, p->roots[q], &made.node, e);
+        rc = reject_roots(m, whole, e);
     if (rc != 0)
         return rc;
     if (!accuracy_meets(&made.guarantee, &in->target))

@@ -19,6 +19,7 @@ struct emitter {
     uint32_t *chosen;    /* by logical node: the candidate of the query at hand + 1; 0 = none */
     double *chain_share; /* by chain: ingest cost of one (query, demand) that reads it */
     double *memory_share;
+    struct plan_stored_root *roots;
     struct plan_rejected *rejected; /* of the query at hand */
     uint32_t rejected_n;
     size_t rejected_cap;
@@ -29,6 +30,9 @@ int emit_raw(struct emitter *m, uint32_t logical, uint32_t *ret, struct err *e);
 int emit_estimate(struct emitter *m, uint32_t logical, const struct candidate *c, uint32_t *ret, struct err *e);
 int emit_vector(struct emitter *m, uint32_t logical, const uint32_t *inputs, uint32_t inputs_n, uint32_t *ret,
                 struct err *e);
+
+/* The query-half node that reads a stored root, which is made with its expression when it is the first. */
+int emit_stored(struct emitter *m, uint32_t kept, uint32_t *ret, struct err *e);
 
 /* Split what is shared evenly over those who share it, so that the queries' costs add up to the plan's. */
 int emit_costs(struct emitter *m, struct err *e);

@@ -10,6 +10,9 @@
  * cost. A *state* is what a pane holds (source, family, parameters); its *chains* are the pane grids offered for it,
  * the closure over all its readers. A *read* is the one scan of a source for all chains of one refresh window.
  *
+ * A *whole* is a query's root read by one cadence: it may also be answered at once, from a *kept* root (a stored root
+ * offered: an expression and a grid), and then its sites need no answer.
+ *
  * Order is everywhere the order of first appearance in the workload, so the same workload gives the same plan.
  */
 #ifndef PLANNER_PLANNING_H
@@ -51,9 +54,11 @@ struct demand {
     struct accuracy target; /* of the site's own result */
     const char *strict;     /* why an exact result is needed although the query has a target; NULL otherwise */
     uint32_t first, n;      /* run in candidates */
-    uint32_t chosen;        /* candidate */
+    uint32_t chosen;        /* candidate; PLAN_NONE: all its queries are answered from stored roots */
     uint32_t free_choice;   /* the same without a memory limit */
-    uint32_t queries_n;     /* that read it */
+    uint32_t queries_n;     /* it is a site of */
+    uint32_t readers_n;     /* of them those that read it: the others are answered from stored roots */
+    bool needed;            /* a query without a whole has it: it is always answered */
     const char *raw_note;   /* nothing else may be chosen, so raw is all the same: why it had been rejected; or NULL */
 };
 
@@ -98,6 +103,30 @@ struct candidate {
     const char *reason; /* why it is rejected; NULL: it may be chosen */
 };
 
+/* A stored root that may be made. */
+struct kept {
+    uint32_t node; /* in the logical DAG */
+    struct grid grid;
+    double build_cost, memory_bytes_s; /* as a chain's */
+    double rows;                       /* expected series of a result */
+    /* choice */
+    uint32_t users_n;  /* queries */
+    int64_t length_ms; /* of the one that reaches back farthest */
+    uint32_t root;     /* in the plan, or PLAN_NONE */
+};
+struct whole {
+    uint32_t node, query; /* query: the first that has it */
+    struct grid grid;
+    double runs_per_s, rest_cost; /* rest: what its parts read besides its sites, per second */
+    const double *query_cost;     /* [n]: per second, from each */
+    int64_t length_ms;
+    const char *reason; /* no stored root is offered; NULL: some are */
+    uint32_t first, n;  /* run in fits: the kept it may read */
+    uint32_t misfit;    /* a kept of its expression that has not all of its times, or PLAN_NONE */
+    uint32_t chosen;    /* kept, or PLAN_NONE: its parts */
+    uint32_t queries_n;
+};
+
 /* A site of one query. */
 struct query_site {
     uint32_t node, demand;
@@ -121,9 +150,15 @@ struct planning {
     struct read *reads;
     struct candidate *candidates;
     uint32_t *chain_readers; /* candidates that read each chain */
+    uint32_t *whole_of;      /* by query */
+    struct whole *wholes;
+    struct kept *kept;
+    uint32_t *fits;
+    uint32_t wholes_n, kept_n, fits_n;
+    size_t wholes_cap, kept_cap, fits_cap;
     uint32_t sites_n, sources_n, demands_n, states_n, chains_n, reads_n, candidates_n;
     size_t sites_cap, sources_cap, demands_cap, states_cap, chains_cap, reads_cap, candidates_cap;
-    struct intern source_ids, demand_ids, state_ids, read_ids;
+    struct intern source_ids, demand_ids, state_ids, read_ids, whole_ids, kept_ids;
     struct strbuf key; /* scratch for intern keys */
     struct selection_answer answer;
 };
@@ -132,8 +167,12 @@ struct planning {
 int planner_lower(struct planning *p, struct err *e);
 /* candidates.c: states, chains and candidates of every demand, rejected ones with their reason. */
 int planner_offer(struct planning *p, struct err *e);
-/* choose.c: demand.chosen for all, chains and reads in use, answer. ERR_LIMIT names the queries that the memory limit
- * leaves no answer. */
+/* stored.c: wholes and the stored roots they may read; whole_of, demand.needed. */
+int planner_offer_stored(struct planning *p, struct err *e);
+/* "stored root each 15s of sum(...)"; kept PLAN_NONE: of any grid. */
+void stored_text(const struct planning *p, const struct whole *w, uint32_t kept, struct strbuf *out);
+/* choose.c: demand.chosen and whole.chosen for all, chains, reads and kept in use, answer. ERR_LIMIT names the queries
+ * that the memory limit leaves no answer. */
 int planner_choose(struct planning *p, struct err *e);
 /* Is it of the form that options->forced asks for? True when it asks for none. */
 bool choose_is_forced(const struct planning *p, const struct candidate *c);

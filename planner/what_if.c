@@ -17,7 +17,21 @@ static void add_costs(const struct planning *p, struct planner_summary *s)
     }
     for (uint32_t i = 0; i < p->reads_n; i++)
         s->cost.ingest += p->reads[i].users_n ? p->reads[i].cost : 0;
+    for (uint32_t i = 0; i < p->kept_n; i++) {
+        const struct kept *k = &p->kept[i];
+        if (k->users_n == 0)
+            continue;
+        s->roots_n++;
+        s->cost.ingest += k->build_cost;
+        s->cost.memory += cost_kept_memory(p, k, k->length_ms + k->grid.step_ms);
+    }
+    for (uint32_t i = 0; i < p->wholes_n; i++)
+        for (uint32_t k = 0; k < p->wholes[i].n; k++)
+            if (p->fits[p->wholes[i].first + k] == p->wholes[i].chosen)
+                s->cost.query += p->wholes[i].query_cost[k];
     for (uint32_t i = 0; i < p->demands_n; i++) {
+        if (p->demands[i].chosen == PLAN_NONE)
+            continue;
         const struct candidate *c = &p->candidates[p->demands[i].chosen];
         s->cost.query += c->query_cost;
         s->on_panes_n += c->form != FORM_RAW;
@@ -25,6 +39,8 @@ static void add_costs(const struct planning *p, struct planner_summary *s)
     }
     for (uint32_t q = 0; q < p->w->queries_n; q++) {
         const struct workload_query *query = &p->w->queries[q];
+        if (p->wholes[p->whole_of[q]].chosen != PLAN_NONE)
+            continue;
         s->cost.query += cost_raw_rest(p, query->expr, &query->cadence) * cost_runs_per_s(&query->cadence);
     }
     for (uint32_t i = 0; i < p->candidates_n; i++) {

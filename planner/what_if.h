@@ -9,8 +9,8 @@
 
 struct planner_summary {
     struct plan_cost cost; /* CPU-ms a second, of all queries together */
-    double bytes;          /* that all panes hold */
-    uint32_t views_n, sites_n, on_panes_n;
+    double bytes;          /* that all panes and stored roots hold */
+    uint32_t views_n, roots_n, sites_n, on_panes_n;
     uint32_t otherwise_n; /* sites that options->forced has no form for: they took what is cheapest */
     enum selection_status status;
     bool offered[FAMILY_END]; /* families that some site could stand on */
