@@ -7,12 +7,11 @@
  *   sum y of the group - sum y of h that reaches it      >= 0     for every group h with choices that reach it
  *   x of item i - sum y of h that needs it               >= 0     for every group h with choices that need it
  *   r of item i - sum (reach / farthest) y of h          >= 0     the same
- *   x of item i - x of item j                            >= 0     for every item j that requires i
- *   r of item i - (reach / farthest) x of item j         >= 0     the same
  *   sum bytes                                            <= limit
  *
- * A group takes one choice, so its choices stand in one row, summed: that is tighter than a row for each. x and r are
- * at their least in an optimum, so only y must be whole.
+ * A choice needs here what it needs and all that requires, so items have no rows of their own. A group takes one
+ * choice, so its choices stand in one row, summed: that is tighter than a row for each, above all where choices of one
+ * group lead to one item by several others. x and r are at their least in an optimum, so only y must be whole.
  */
 #include <math.h>
 #include <string.h>
@@ -22,17 +21,58 @@
 struct model {
     const struct selection *s;
     struct milp *m;
-    double *farthest_ms; /* by item; 0: r is x */
-    uint32_t *r_column;  /* by item: of r, or of x */
+    struct selection_need *needs; /* of choices, with all that is required */
+    uint32_t *needs_first;        /* choices_n + 1: of each in needs */
+    double *farthest_ms;          /* by item; 0: r is x */
+    uint32_t *r_column;           /* by item: of r, or of x */
 };
+
+/* Needs and what they require, each item once; `place` is by item where it stands in needs + 1, if from `first` on. */
+static void add_closure(struct model *o, const struct selection_need *needs, uint32_t n, uint32_t first, size_t *cap,
+                        uint32_t *needs_n, uint32_t *place, struct arena *a)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = needs[k].item;
+        if (place[i] > first && o->needs[place[i] - 1].item == i) {
+            struct selection_need *there = &o->needs[place[i] - 1];
+            there->reach_ms = fmax(there->reach_ms, needs[k].reach_ms);
+            continue;
+        }
+        o->needs = arena_grow(a, o->needs, cap, (size_t)*needs_n + 1, sizeof *o->needs);
+        if (!o->needs)
+            return;
+        o->needs[(*needs_n)++] = needs[k];
+        place[i] = *needs_n;
+        const struct selection_item *t = &o->s->items[i];
+        add_closure(o, o->s->requires + t->first, t->n, first, cap, needs_n, place, a);
+    }
+}
+
+static bool close_needs(struct model *o, struct arena *a)
+{
+    const struct selection *s = o->s;
+    uint32_t *place = arena_zalloc(a, s->items_n * sizeof *place);
+    size_t cap = 0;
+    uint32_t needs_n = 0;
+    o->needs_first = ARENA_ARRAY(a, uint32_t, (size_t)s->choices_n + 1);
+    o->needs = arena_grow(a, NULL, &cap, 1, sizeof *o->needs);
+    for (uint32_t c = 0; !arena_failed(a) && c < s->choices_n; c++) {
+        o->needs_first[c] = needs_n;
+        add_closure(o, s->needs + s->choices[c].needs_first, s->choices[c].needs_n, needs_n, &cap, &needs_n, place, a);
+    }
+    if (arena_failed(a))
+        return false;
+    o->needs_first[s->choices_n] = needs_n;
+    return true;
+}
 
 /* How far back each item is asked for at most, and whether all ask alike. */
 static void find_farthest(struct model *o, bool *several)
 {
     const struct selection *s = o->s;
     for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t k = 0; k < s->needs_n + s->requires_n; k++) {
-            const struct selection_need *need = k < s->needs_n ? &s->needs[k] : &s->requires[k - s->needs_n];
+        for (uint32_t k = 0; k < o->needs_first[s->choices_n]; k++) {
+            const struct selection_need *need = &o->needs[k];
             if (pass == 0)
                 o->farthest_ms[need->item] = fmax(o->farthest_ms[need->item], need->reach_ms);
             else
@@ -110,9 +150,9 @@ static void add_need_row(struct model *o, const struct selection_group *h, uint3
     milp_add_row(o->m, 0, INFINITY);
     milp_add_term(o->m, reach ? o->r_column[item] : s->choices_n + item, 1);
     for (uint32_t c = h->first; c < h->first + h->n; c++) {
-        for (uint32_t k = s->choices[c].needs_first; k < s->choices[c].needs_first + s->choices[c].needs_n; k++) {
-            double share = reach ? s->needs[k].reach_ms / o->farthest_ms[item] : 1;
-            if (s->needs[k].item == item && share > 0)
+        for (uint32_t k = o->needs_first[c]; k < o->needs_first[c + 1]; k++) {
+            double share = reach ? o->needs[k].reach_ms / o->farthest_ms[item] : 1;
+            if (o->needs[k].item == item && share > 0)
                 milp_add_term(o->m, c, -share);
         }
     }
@@ -125,10 +165,9 @@ static bool has_own_reach(const struct model *o, uint32_t item)
 
 static void add_need_rows(struct model *o, const struct selection_group *h, uint32_t *seen, uint32_t seen_now)
 {
-    const struct selection *s = o->s;
     for (uint32_t c = h->first; c < h->first + h->n; c++) {
-        for (uint32_t k = s->choices[c].needs_first; k < s->choices[c].needs_first + s->choices[c].needs_n; k++) {
-            uint32_t item = s->needs[k].item;
+        for (uint32_t k = o->needs_first[c]; k < o->needs_first[c + 1]; k++) {
+            uint32_t item = o->needs[k].item;
             if (seen[item] == seen_now)
                 continue;
             seen[item] = seen_now;
@@ -136,22 +175,6 @@ static void add_need_rows(struct model *o, const struct selection_group *h, uint
             if (has_own_reach(o, item))
                 add_need_row(o, h, item, true);
         }
-    }
-}
-
-static void add_require_rows(struct model *o, uint32_t j)
-{
-    const struct selection *s = o->s;
-    for (uint32_t k = s->items[j].first; k < s->items[j].first + s->items[j].n; k++) {
-        uint32_t i = s->requires[k].item;
-        milp_add_row(o->m, 0, INFINITY);
-        milp_add_term(o->m, s->choices_n + i, 1);
-        milp_add_term(o->m, s->choices_n + j, -1);
-        if (!has_own_reach(o, i) || s->requires[k].reach_ms == 0)
-            continue;
-        milp_add_row(o->m, 0, INFINITY);
-        milp_add_term(o->m, o->r_column[i], 1);
-        milp_add_term(o->m, s->choices_n + j, -s->requires[k].reach_ms / o->farthest_ms[i]);
     }
 }
 
@@ -183,15 +206,13 @@ static bool build(struct model *o, struct arena *a)
     uint32_t *seen = arena_zalloc(a, s->items_n * sizeof *seen);
     o->farthest_ms = arena_zalloc(a, s->items_n * sizeof *o->farthest_ms);
     o->r_column = ARENA_ARRAY(a, uint32_t, s->items_n);
-    if (arena_failed(a) || !add_columns(o, a))
+    if (arena_failed(a) || !close_needs(o, a) || !add_columns(o, a))
         return false;
     for (uint32_t g = 0; g < s->groups_n; g++) {
         add_group_rows(o, g);
         add_reach_rows(o, &s->groups[g]);
         add_need_rows(o, &s->groups[g], seen, g + 1);
     }
-    for (uint32_t j = 0; j < s->items_n; j++)
-        add_require_rows(o, j);
     if (!isinf(s->limit_bytes))
         add_limit_row(o);
     return !arena_failed(a);

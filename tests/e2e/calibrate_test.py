@@ -34,7 +34,8 @@ def main():
         # Between a tenth of a cycle and a millisecond an operation, on anything.
         c.that(1e-8 < made["op_ms"] < 1e-3, f"an operation takes {made['op_ms']} ms")
         c.that(0 <= made["byte_ms"] < 1e-3 and 1e-12 < made["byte_s_ms"] < 1e-3, f"bytes cost {made}")
-        for family in ("sum", "min", "max", "count", "moments", "counter", "values", "kll", "ddsketch", "hll"):
+        for family in ("sum", "min", "max", "count", "moments", "counter", "values", "kll", "ddsketch", "hll",
+                       "regression", "distinct_set"):
             costs = made["families"].get(family, {})
             c.equal(sorted(costs), ["build_row_ms", "build_state_ms", "read_result_ms", "read_state_ms"], family)
             c.that(all(0 <= v < 10 for v in costs.values()), f"{family}: {costs}")

@@ -51,6 +51,7 @@ static const struct {
     enum family family;
     struct sketch_params params;
 } sized[] = {{FAMILY_VALUES, {0}},
+             {FAMILY_DISTINCT_SET, {0}},
              {FAMILY_KLL, {.k = 52}},
              {FAMILY_KLL, {.k = 269}},
              {FAMILY_DDSKETCH, {.alpha = 0.05}},
