@@ -19,7 +19,7 @@ enum {
     WORKLOAD_TIMES_MAX = 100000,      /* of one query's `at` */
     WORKLOAD_RANGE_STEPS_MAX = 11000, /* of one range query, as Prometheus limits them */
     MAX_WIDTHS = 256,                 /* offered for one state definition */
-    PLANNING_DEADLINE_MS = 30000
+    PLANNING_DEADLINE_MS = 10000
 };
 
 struct workload_query {
