@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "cmd/planner_child.h"
+#include "executor/pane_cache.h"
 #include "executor/rehearsal.h"
 #include "plan/file.h"
 
@@ -36,12 +37,13 @@ struct serving {
     uint64_t seed;
     atomic_bool stopping;
     struct pool *pool;
+    struct pane_cache *kept;
     struct server *server;
 };
 
 void serve_options_default(struct serve_options *o)
 {
-    *o = (struct serve_options){.data_dir = "mullion-data"};
+    *o = (struct serve_options){.data_dir = "mullion-data", .kept_panes_bytes = UINT64_C(256) << 20};
     ingest_options_default(&o->ingest);
     server_options_default(&o->server);
     o->server.raw_retention_ms = o->ingest.raw_retention_ms;
@@ -247,6 +249,7 @@ static int open_server(struct serving *v, struct err *e)
                                  .ingest = v->ingest,
                                  .plans = &v->plans,
                                  .pool = v->pool,
+                                 .kept = v->kept,
                                  .series_n = v->report.series,
                                  .reload = v->options->workload || v->options->plan ? reload : NULL,
                                  .reload_ctx = v};
@@ -257,6 +260,7 @@ static void close_all(struct serving *v)
 {
     atomic_store(&v->stopping, true);
     server_close(v->server);
+    pane_cache_free(v->kept);
     ingest_close(v->ingest);
     plan_in_force_done(&v->plans);
     plan_free(v->plan);
@@ -270,6 +274,7 @@ int serve_run(const struct serve_options *o, const struct serve_hooks *hooks, st
     plan_in_force_init(&v.plans);
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     v.pool = pool_new(cpus > 1 ? (unsigned)cpus : 1, POOL_QUEUE_MAX);
+    v.kept = pane_cache_new(o->kept_panes_bytes);
     int code = prepare(&v, e);
     if (code == 0)
         code = open_store(&v, e);

@@ -9,6 +9,7 @@ struct serve_options {
     const char *data_dir;
     const char *workload, *plan; /* at most one; NULL: no plan */
     uint64_t map_bytes;          /* 0 = the store's default */
+    uint64_t kept_panes_bytes;   /* most memory of panes kept on first read */
     struct ingest_options ingest;
     struct server_options server; /* clock and flags are filled in */
 };

@@ -31,6 +31,7 @@ enum {
     KEY_INSECURE,
     KEY_PREFIX,
     KEY_MAP,
+    KEY_KEPT,
     KEY_PER_VIEW,
     KEY_LOG_LEVEL,
     KEY_CONFIG,
@@ -50,6 +51,7 @@ static const struct argp_option option_list[] = {
     {"query-max-samples", KEY_MAX_SAMPLES, "N", 0, "Most raw samples and states one query looks at (50000000)", 1},
     {"query-max-concurrency", KEY_CONCURRENCY, "N", 0, "Queries that run at once (20)", 1},
     {"slow-query-log", KEY_SLOW, "DURATION", 0, "Log queries that take as long or longer", 1},
+    {"kept-panes-memory", KEY_KEPT, "SIZE", 0, "Most memory of panes that are kept on first read (256MiB)", 1},
     {"raw-retention", KEY_RETENTION, "DURATION", 0, "How long raw samples are kept (15d)", 2},
     {"wal-fsync", KEY_FSYNC, "WHEN", 0, "interval: sync the log every 100 ms; always: before each answer (interval)",
      2},
@@ -170,6 +172,9 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_MAP:
         o->map_bytes = option_bytes(state, "--store-map-size", arg);
+        return 0;
+    case KEY_KEPT:
+        o->kept_panes_bytes = option_bytes(state, "--kept-panes-memory", arg);
         return 0;
     case KEY_CONFIG: /* its options stand before those of the command line already */
         return 0;

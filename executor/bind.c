@@ -59,7 +59,7 @@ static bool view_serves(const struct binder *b, const struct plan_view *v, const
     if (!same_matchers(source->matchers, source->matchers_n, site->selector->matchers, site->selector->matchers_n))
         return false;
     struct accuracy have = view_guarantee(v, site->statistic);
-    return have.kind && accuracy_meets(&have, want) && panes_fit(&v->panes, site, b->times) != PANES_UNFIT;
+    return have.kind && accuracy_meets(&have, want) && panes_fit(v, site, b->times) != PANES_UNFIT;
 }
 
 /* Of the views that serve, one whose panes tile the window before one with ragged edges, then the widest: the fewest
@@ -72,7 +72,7 @@ static uint32_t view_for(const struct binder *b, const struct site *site, const 
         const struct plan_view *v = &b->plan->views[i];
         if (plan_view_refused(b->plan, i) || !view_serves(b, v, site, want))
             continue;
-        enum pane_fit fit = panes_fit(&v->panes, site, b->times);
+        enum pane_fit fit = panes_fit(v, site, b->times);
         if (fit > best_fit || (fit == best_fit && v->panes.step_ms > b->plan->views[best].panes.step_ms)) {
             best = i;
             best_fit = fit;
@@ -254,7 +254,7 @@ static bool root_fits(const struct plan *plan, uint32_t node, const struct times
     struct site site;
     if (n->op == PLAN_OP_ESTIMATE)
         return site_of(n->expr, &site) &&
-               panes_fit(&plan->views[plan->nodes[plan->edges[n->in_first]].view].panes, &site, t) != PANES_UNFIT;
+               panes_fit(&plan->views[plan->nodes[plan->edges[n->in_first]].view], &site, t) != PANES_UNFIT;
     if (n->op == PLAN_OP_STORED)
         return stored_fits(plan, n->stored_root, t, o->lookback_ms, o->default_step_ms);
     for (uint32_t i = 0; i < n->in_n; i++)

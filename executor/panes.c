@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "executor/kept.h"
 #include "executor/op_build.h"
 #include "executor/pane_shard.h"
 #include "executor/scan.h"
@@ -25,12 +26,13 @@ struct pane_reader {
     const struct times *times;
     struct pane_shard shard;
     struct state_builder builder;
-    struct strbuf built;        /* states built from raw for the series at hand */
-    struct strbuf left;         /* states of the left edge, all series */
-    struct left_state *left_of; /* [left series]: where in `left`; NULL without a left edge */
-    uint32_t left_at;           /* cursor in the left edge's series, which ascend like the others */
-    struct held *held;          /* [windows_n] */
-    struct state_ref *refs;     /* [windows_n]: held refs in a row, for estimate */
+    struct strbuf built;         /* states built from raw for the series at hand */
+    struct strbuf left;          /* states of the left edge, all series */
+    struct left_state *left_of;  /* [left series]: where in `left`; NULL without a left edge */
+    struct source_window *apart; /* [windows_n]: rewritten for each evaluation time; NULL: all share the windows */
+    uint32_t left_at;            /* cursor in the left edge's series, which ascend like the others */
+    struct held *held;           /* [windows_n] */
+    struct state_ref *refs;      /* [windows_n]: held refs in a row, for estimate */
     void *scratch;
     size_t scratch_cap;
     uint64_t scratch_samples; /* most that scratch serves ... */
@@ -44,16 +46,29 @@ static int64_t window_end_ms(const struct site *site, const struct times *t, uin
     return (site->anchored ? site->at_ms : times_at(t, i)) - site->offset_ms;
 }
 
-enum pane_fit panes_fit(const struct grid *panes, const struct site *site, const struct times *t)
+/* Are there panes of this width that tile all windows, and that some have in common? */
+static bool share_grid(const struct site *site, const struct times *t, int64_t width_ms)
 {
+    return site->anchored || t->n == 1 || t->step_ms % width_ms == 0;
+}
+static bool share_panes(const struct site *site, const struct times *t, int64_t width_ms)
+{
+    return share_grid(site, t, width_ms) && (site->anchored || t->n == 1 || t->step_ms < site->range_ms);
+}
+
+enum pane_fit panes_fit(const struct plan_view *view, const struct site *site, const struct times *t)
+{
+    const struct grid *panes = &view->panes;
     int64_t w = panes->step_ms, end_ms = window_end_ms(site, t, 0);
     if (w <= 0)
         return PANES_UNFIT;
-    bool one_window = site->anchored || t->n == 1;
-    if (site->range_ms % w == 0 && (one_window || t->step_ms % w == 0) && floor_mod(end_ms - panes->phase_ms, w) == 0)
+    if (view->when == WHEN_QUERY)
+        return site->range_ms % w == 0 ? PANES_WHOLE : PANES_UNFIT;
+    if (site->range_ms % w == 0 && share_grid(site, t, w) && floor_mod(end_ms - panes->phase_ms, w) == 0)
         return PANES_WHOLE;
     /* Edges are less than two panes; what they leave must be worth it. */
-    return one_window && site->range_ms >= 4 * w ? PANES_RAGGED : PANES_UNFIT;
+    bool one_window = site->anchored || t->n == 1;
+    return view->when == WHEN_INGESTION && one_window && site->range_ms >= 4 * w ? PANES_RAGGED : PANES_UNFIT;
 }
 
 void panes_request(const struct plan_view *view, const struct site *site, const struct times *t,
@@ -62,11 +77,15 @@ void panes_request(const struct plan_view *view, const struct site *site, const 
     *ret = (struct source_request){.matchers = site->selector->matchers,
                                    .matchers_n = site->selector->matchers_n,
                                    .start_ms = window_end_ms(site, t, 0) - site->range_ms,
-                                   .end_ms = window_end_ms(site, t, t->n - 1),
-                                   .identities = &view->identity,
-                                   .identities_n = 1,
-                                   .width_ms = view->panes.step_ms,
-                                   .phase_ms = view->panes.phase_ms};
+                                   .end_ms = window_end_ms(site, t, t->n - 1)};
+    if (view->when == WHEN_QUERY)
+        return;
+    ret->width_ms = view->panes.step_ms;
+    ret->phase_ms = view->panes.phase_ms;
+    if (view->when == WHEN_INGESTION) {
+        ret->identities = &view->identity;
+        ret->identities_n = 1;
+    }
 }
 
 bool panes_left_request(const struct plan_view *view, const struct site *site, const struct times *t,
@@ -74,7 +93,7 @@ bool panes_left_request(const struct plan_view *view, const struct site *site, c
 {
     int64_t start_ms = window_end_ms(site, t, 0) - site->range_ms;
     int64_t past_ms = floor_mod(start_ms - view->panes.phase_ms, view->panes.step_ms);
-    if (past_ms == 0)
+    if (past_ms == 0 || view->when != WHEN_INGESTION)
         return false;
     *ret = (struct source_request){.matchers = site->selector->matchers,
                                    .matchers_n = site->selector->matchers_n,
@@ -262,12 +281,53 @@ static int estimate_series(struct pane_reader *r, uint32_t held_n, double *v, st
 static uint32_t series_source(const struct pane_reader *r, const struct source_series *s)
 {
     const struct source_result *result = r->site->result;
+    if (r->shard.view->when != WHEN_INGESTION && result->covered_ms < r->shard.windows[0].end_ms)
+        return SOURCE_RAW;
     int64_t growing_ms = result->windows_n
                              ? result->windows[0][result->windows_n - 1].end_ms - r->shard.view->panes.step_ms
                              : result->covered_ms;
     if (s->raw_from_ms >= result->covered_ms && s->raw_from_ms >= growing_ms && !r->left_of)
         return SOURCE_PANES;
     return SOURCE_PANES | SOURCE_RAW;
+}
+
+/* A state a window of one evaluation time, and its estimate; held_n of them are there already. */
+static int read_times(struct pane_reader *r, const struct source_series *s, const int64_t *times_ms,
+                      const double *values, uint32_t n, uint32_t held_n, double *v, struct err *e)
+{
+    int rc = hold_built(r, s, times_ms, values, n, &held_n, e);
+    if (rc)
+        return rc;
+    refs_make(r, held_n);
+    scratch_reserve(r, held_n);
+    return estimate_series(r, held_n, v, e);
+}
+
+/* No two evaluation times share panes: those of each window are built by themselves. */
+static int read_apart(struct pane_reader *r, const struct source_series *s, const int64_t *times_ms,
+                      const double *values, uint32_t n, double *v, struct err *e)
+{
+    const struct times *all = r->times;
+    const struct site *site = &r->site->site;
+    uint32_t from = 0, to = 0;
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < all->n; i++) {
+        struct times one = {times_at(all, i), 0, 1};
+        int64_t end_ms = window_end_ms(site, &one, 0);
+        while (from < n && times_ms[from] <= end_ms - site->range_ms)
+            from++;
+        while (to < n && times_ms[to] <= end_ms)
+            to++;
+        for (uint32_t w = 0; w < r->shard.windows_n; w++)
+            r->apart[w].end_ms = end_ms - (int64_t)(r->shard.windows_n - 1 - w) * r->shard.view->panes.step_ms;
+        strbuf_clear(&r->built);
+        r->times = &one;
+        rc = read_times(r, s, times_ms + from, values + from, to - from, 0, v + i, e);
+        r->times = all;
+        if (rc == 0)
+            rc = eval_check(r->ev, to - from, e);
+    }
+    return rc;
 }
 
 static int read_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n,
@@ -282,13 +342,9 @@ static int read_series(void *ctx, uint32_t series, const int64_t *times_ms, cons
         hold_left(r, s, &held_n);
     if (rc == 0)
         rc = hold_stored(r, s, &held_n, e);
-    if (rc == 0)
-        rc = hold_built(r, s, times_ms, values, n, &held_n, e);
-    if (rc || held_n == 0)
+    if (rc || (held_n == 0 && n == 0))
         return rc;
     r->counts->sources |= series_source(r, s);
-    refs_make(r, held_n);
-    scratch_reserve(r, held_n);
     struct vec_series *out = &r->out[series];
     out->v = value_array(r->ev, r->times->n);
     if (!out->v)
@@ -296,7 +352,8 @@ static int read_series(void *ctx, uint32_t series, const int64_t *times_ms, cons
     out->labels = s->labels;
     enum statistic statistic = r->site->site.statistic;
     out->drop_name = statistic != STATISTIC_LAST && statistic != STATISTIC_FIRST;
-    return estimate_series(r, held_n, out->v, e);
+    return r->apart ? read_apart(r, s, times_ms, values, n, out->v, e)
+                    : read_times(r, s, times_ms, values, n, held_n, out->v, e);
 }
 
 static int read_all(struct pane_reader *r, struct err *e)
@@ -341,17 +398,11 @@ static int reader_init(struct pane_reader *r, struct err *e)
     return arena_check(a, "query", e);
 }
 
-int panes_estimate(struct eval *ev, const struct pane_site *p, const struct times *t, struct value *ret,
-                   struct pane_counts *counts, struct err *e)
+static int estimate_from(struct eval *ev, const struct pane_site *p, const struct times *t, struct source_window *apart,
+                         struct value *ret, struct pane_counts *counts, struct err *e)
 {
-    struct pane_reader r = {.ev = ev, .site = p, .times = t, .counts = counts};
+    struct pane_reader r = {.ev = ev, .site = p, .times = t, .apart = apart, .counts = counts};
     const struct source_result *result = p->result;
-    /* Nothing is kept yet: states built here only to be read once would be dearer than the samples, and no more exact.
-     */
-    bool ragged = panes_fit(&p->view->panes, &p->site, t) == PANES_RAGGED;
-    if ((result->windows_n > 1 || ragged) &&
-        (result->windows_n == 0 || result->covered_ms < result->windows[0][0].end_ms))
-        return err_set(e, ERR_NOT_COVERED, "no window of the view has states yet");
     int rc = reader_init(&r, e);
     if (rc == 0)
         rc = read_all(&r, e);
@@ -366,4 +417,54 @@ int panes_estimate(struct eval *ev, const struct pane_site *p, const struct time
         if (r.out[i].v)
             r.out[ret->series_n++] = r.out[i];
     return 0;
+}
+
+/* Panes that no store holds: windows to be built from the samples of the snapshot, but for those that are kept. */
+static int estimate_unstored(struct eval *ev, const struct pane_site *p, const struct times *t, struct value *ret,
+                             struct pane_counts *counts, struct err *e)
+{
+    enum { WINDOWS_MAX = 1 << 22 };
+    int64_t width_ms = p->view->panes.step_ms, start_ms = window_end_ms(&p->site, t, 0) - p->site.range_ms;
+    bool keeps = p->view->when == WHEN_QUERY_KEPT && p->cache, apart = !keeps && !share_panes(&p->site, t, width_ms);
+    int64_t n = (apart ? p->site.range_ms : window_end_ms(&p->site, t, t->n - 1) - start_ms) / width_ms;
+    if (n > WINDOWS_MAX)
+        return err_set(e, ERR_NOT_COVERED, "the query reads %lld panes of one view, more than the limit of %d",
+                       (long long)n, WINDOWS_MAX);
+    struct source_window *windows = ARENA_ARRAY(ev->arena, struct source_window, (size_t)n);
+    int rc = arena_check(ev->arena, "query", e);
+    if (rc)
+        return rc;
+    for (int64_t i = 0; i < n; i++)
+        windows[i] = (struct source_window){.end_ms = start_ms + (i + 1) * width_ms, .status = WINDOW_MISSING};
+    struct source_result served = *p->result;
+    struct pane_site site = *p;
+    struct kept_use kept = {0};
+    site.result = &served;
+    served.windows = &windows;
+    served.windows_n = (uint32_t)n;
+    served.views = (const uint32_t[]){SOURCE_NO_VIEW};
+    served.covered_ms = start_ms;
+    if (keeps)
+        rc = kept_serve(ev, p, t, &served, &kept, e);
+    if (rc == 0)
+        rc = estimate_from(ev, &site, t, apart ? windows : NULL, ret, counts, e);
+    if (kept.built_n)
+        counts->sources |= SOURCE_RAW;
+    kept_done(&kept);
+    return rc;
+}
+
+int panes_estimate(struct eval *ev, const struct pane_site *p, const struct times *t, struct value *ret,
+                   struct pane_counts *counts, struct err *e)
+{
+    const struct source_result *result = p->result;
+    if (p->view->when != WHEN_INGESTION)
+        return estimate_unstored(ev, p, t, ret, counts, e);
+    /* Nothing is kept yet: states built here only to be read once would be dearer than the samples, and no more exact.
+     */
+    bool ragged = panes_fit(p->view, &p->site, t) == PANES_RAGGED;
+    if ((result->windows_n > 1 || ragged) &&
+        (result->windows_n == 0 || result->covered_ms < result->windows[0][0].end_ms))
+        return err_set(e, ERR_NOT_COVERED, "no window of the view has states yet");
+    return estimate_from(ev, p, t, NULL, ret, counts, e);
 }

@@ -8,6 +8,9 @@
  *
  *     (start ... a](a, pane](pane](pane, b](b ... end]
  *      left edge    whole panes            right edge
+ *
+ * Panes that are not stored are built from the samples of one scan, each once for all evaluation times they serve:
+ * those of sealed windows are kept (kept.h), if the plan says so, and are then read as early windows are.
  */
 #ifndef EXECUTOR_PANES_H
 #define EXECUTOR_PANES_H
@@ -20,12 +23,15 @@ struct pane_site {
     const struct source_result *result; /* answer to panes_request */
     const struct source_result *left;   /* answer to panes_left_request; NULL without a left edge */
     uint64_t sketch_seed;               /* the plan's */
+    struct pane_cache *cache;           /* of the process, for kept panes; NULL: they are built at each read */
 };
 
 enum pane_fit { PANES_UNFIT = 1, PANES_RAGGED, PANES_WHOLE };
-/* How this view's panes fit the site's windows at the times `t`. */
-enum pane_fit panes_fit(const struct grid *panes, const struct site *site, const struct times *t);
-/* What the snapshot must hold for the site: its selector's series, and windows of `view`. */
+/* How this view's panes fit the site's windows at the times `t`. Those built at each read end where the windows do;
+ * kept ones serve whole windows only. */
+enum pane_fit panes_fit(const struct plan_view *view, const struct site *site, const struct times *t);
+/* What the snapshot must hold for the site: its selector's series, and windows of `view`: their states where panes are
+ * stored, their revisions where they are kept by the process that reads them. */
 void panes_request(const struct plan_view *view, const struct site *site, const struct times *t,
                    struct source_request *ret);
 /* And the raw samples of the left edge, from the same moment; false when there is none. */

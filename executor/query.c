@@ -161,8 +161,10 @@ static int estimate_node(struct run *r, uint32_t id, struct value *ret, struct e
     const struct plan_node *read = &r->bound.nodes[r->bound.edges[node->in_first]];
     struct pane_site p = {.view = &r->bound.plan->views[read->view],
                           .result = &r->snapshot.results[r->requests[id]],
-                          .sketch_seed = r->bound.plan->sketch_seed};
+                          .sketch_seed = r->bound.plan->sketch_seed,
+                          .cache = r->x->kept};
     site_of(r->exprs[id], &p.site);
+    p.site.statistic = node->statistic; /* the operator's: it knows some that PromQL has no words for */
     if (r->lefts[id] != PLAN_NONE)
         p.left = &r->snapshot.results[r->lefts[id]];
     note_guarantee(r, p.view, node);

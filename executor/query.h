@@ -12,7 +12,8 @@
 struct executor {
     const struct plan *plan; /* may be NULL: everything from raw */
     const struct source *source;
-    struct pool *pool; /* may be NULL */
+    struct pool *pool;       /* may be NULL */
+    struct pane_cache *kept; /* panes kept on first read; NULL: none are, they are built at each read */
 };
 
 struct query_options {

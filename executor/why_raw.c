@@ -58,9 +58,9 @@ static void say_misfits(const struct plan *plan, uint32_t node, const struct tim
     struct site site;
     if (n->op == PLAN_OP_ESTIMATE) {
         uint32_t view = plan->nodes[plan->edges[n->in_first]].view;
-        const struct grid *panes = &plan->views[view].panes;
-        if (site_of(n->expr, &site) && panes_fit(panes, &site, t) == PANES_UNFIT)
-            say_misfit(n, view, panes, &site, t, out);
+        const struct plan_view *v = &plan->views[view];
+        if (site_of(n->expr, &site) && panes_fit(v, &site, t) == PANES_UNFIT)
+            say_misfit(n, view, &v->panes, &site, t, out);
         return;
     }
     if (n->op == PLAN_OP_STORED) {

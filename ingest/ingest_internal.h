@@ -18,6 +18,7 @@
 #include "ingest/admit.h"
 #include "ingest/head.h"
 #include "ingest/ingest.h"
+#include "ingest/late.h"
 #include "ingest/roots.h"
 #include "ingest/series_cache.h"
 #include "ingest/windows.h"
@@ -43,6 +44,7 @@ struct ingest {
     struct series_cache series_cache;
     struct head head;
     struct windows windows;
+    struct late_marks late;
     struct roots roots;
     struct wal *wal;
     int64_t event_clock_ms; /* max over requests of min(largest event time, receive time); INT64_MIN before the first */

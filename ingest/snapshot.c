@@ -80,19 +80,39 @@ static int list_view(struct ingest *in, const struct source_request *q, uint32_t
     return 0;
 }
 
+/* Windows of the grid within the span; *ret_first_ms is the first one's end. */
+static int64_t windows_in(const struct source_request *q, int64_t *ret_first_ms)
+{
+    struct grid grid = {q->width_ms, q->phase_ms};
+    *ret_first_ms = grid_ceil(grid, q->start_ms + q->width_ms);
+    return *ret_first_ms <= q->end_ms ? (q->end_ms - *ret_first_ms) / q->width_ms + 1 : 0;
+}
+
+static int list_revisions(const struct ingest *in, const struct source_request *q, int64_t first_ms, uint32_t n,
+                          struct arena *a, struct source_result *r, struct err *e)
+{
+    uint64_t *revisions = ARENA_ARRAY(a, uint64_t, n + 1u);
+    for (uint32_t i = 0; revisions && i < n; i++) {
+        int64_t end_ms = first_ms + i * q->width_ms;
+        revisions[i] = end_ms <= r->watermark_ms ? late_revision(&in->late, end_ms - q->width_ms, end_ms) : 0;
+    }
+    r->revisions = revisions;
+    r->windows_n = n;
+    return arena_check(a, "query", e);
+}
+
 /* The views of a request share one width and phase, so one group, and its dirty windows are the same for each. Too many
  * windows are no error of the query: raw samples answer. */
 static int list_windows(struct ingest *in, const struct source_request *q, struct arena *a, struct source_result *r,
                         struct dirty_list *dirty, struct err *e)
 {
     enum { WINDOWS_MAX = 1 << 22 };
-    struct grid grid = {q->width_ms, q->phase_ms};
-    int64_t first_ms = grid_ceil(grid, q->start_ms + q->width_ms), n = 0;
-    if (first_ms <= q->end_ms)
-        n = (q->end_ms - first_ms) / q->width_ms + 1;
+    int64_t first_ms, n = windows_in(q, &first_ms);
     if (n > WINDOWS_MAX)
         return err_set(e, ERR_NOT_COVERED, "the query reads %lld windows of one view, more than the limit of %d",
                        (long long)n, WINDOWS_MAX);
+    if (q->identities_n == 0)
+        return list_revisions(in, q, first_ms, (uint32_t)n, a, r, e);
     uint32_t *views = ARENA_ARRAY(a, uint32_t, q->identities_n);
     r->windows = ARENA_ARRAY(a, struct source_window *, q->identities_n);
     dirty->windows = ARENA_ARRAY(a, const struct dirty_window *, (size_t)n + 1);
@@ -164,7 +184,7 @@ static int snapshot_one(struct ingest *in, const struct source_request *q, struc
     r->watermark_ms = ingest_watermark_locked(in);
     r->covered_ms = q->start_ms;
     int rc = catalog_select(in->catalog, q->matchers, q->matchers_n, a, &ids, &n, e);
-    if (rc == 0 && q->identities_n)
+    if (rc == 0 && q->width_ms > 0)
         rc = list_windows(in, q, a, r, &dirty, e);
     return rc ? rc : copy_series(in, q, ids, n, &dirty, a, r, e);
 }

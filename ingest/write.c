@@ -170,6 +170,8 @@ static void store_sample(struct apply *a, const struct target *t, const struct w
     else
         head_insert_late(&in->head, t->head, w->time_ms, w->value);
     windows_mark(&in->windows, t->id, w->time_ms);
+    if (w->time_ms <= ingest_watermark_locked(in))
+        late_mark(&in->late, w->time_ms);
     roots_mark(in, t->id, w->time_ms);
     if (a->largest_ms < w->time_ms)
         a->largest_ms = w->time_ms;

@@ -138,7 +138,7 @@ int server_open(const struct server_options *o, const struct server_parts *parts
     options_complete(&s->options);
     s->store = parts->store;
     s->ingest = parts->ingest;
-    s->executor = (struct executor){NULL, ingest_source(parts->ingest), parts->pool};
+    s->executor = (struct executor){.source = ingest_source(parts->ingest), .pool = parts->pool, .kept = parts->kept};
     s->plans = parts->plans;
     s->start_ms = server_now_ms(s);
     server_series_start(s, parts->series_n);

@@ -45,8 +45,9 @@ struct server_parts {
     struct store *store;
     struct ingest *ingest;
     struct plan_in_force *plans;
-    struct pool *pool; /* may be NULL */
-    uint64_t series_n; /* known at the start: ingest_report.series */
+    struct pool *pool;       /* may be NULL */
+    struct pane_cache *kept; /* panes kept on first read; may be NULL */
+    uint64_t series_n;       /* known at the start: ingest_report.series */
     /* Plan anew and put the plan in force, or leave all as it is and say why. Any thread, one call at a time. NULL:
      * there is nothing to plan. */
     int (*reload)(void *ctx, struct err *e);

@@ -24,6 +24,9 @@ struct source_request {
      * A reader of panes names its views (all of one width and phase): windows with ends in (start_ms, end_ms] are
      * listed in the result, and head samples are copied only where states do not serve (see source_series.raw_from_ms).
      * Raw readers leave n 0.
+     *
+     * A reader that keeps panes itself names no view but a grid, (width_ms, phase_ms): the result then has the
+     * revisions of its windows, and samples as a raw reader's has.
      */
     const uint8_t (*identities)[16];
     uint32_t identities_n;
@@ -76,6 +79,10 @@ struct source_result {
     uint32_t (*unpack)(const void *packed, int64_t start_ms, int64_t end_ms, int64_t *times_ms, double *values);
     struct source_window **windows; /* [identities_n] arrays, ascending by end */
     uint32_t windows_n;
+    /* [windows_n] for a grid without views, else NULL. 0: the window is not sealed. Otherwise the samples in it are
+     * those of every snapshot, of this source in this process, that gives it the same number; what comes later raises
+     * it. */
+    const uint64_t *revisions;
     const uint32_t *views; /* [identities_n] store view numbers, SOURCE_NO_VIEW if the store has none yet */
     int64_t covered_ms;    /* end of the unbroken run of windows with states from start_ms; start_ms without views */
     int64_t watermark_ms;

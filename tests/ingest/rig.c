@@ -167,7 +167,7 @@ void rig_tick(struct rig *r, int64_t now_ms)
 static void run_query(struct rig *r, const char *query, int64_t time_ms, bool exact, struct arena *a,
                       struct result *ret)
 {
-    struct executor x = {.plan = r->plan, .source = ingest_source(r->ingest)};
+    struct executor x = {.plan = r->plan, .source = ingest_source(r->ingest), .kept = r->kept};
     struct query_options o = {.start_ms = time_ms, .end_ms = time_ms, .exact = exact};
     struct err e = {0};
     check_ok(query_run(&x, str_of(query), &o, a, ret, &e), &e, query);

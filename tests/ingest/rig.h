@@ -20,6 +20,7 @@ struct rig {
     struct plan *plan;
     const char *workload;                         /* NULL: no plan, or that of `plan_of` */
     struct plan *(*plan_of)(const struct rig *r); /* a plan made by hand, each time the engine opens */
+    struct pane_cache *kept;                      /* the test's; NULL: panes are not kept on first read */
 };
 
 void rig_open(struct rig *r, const char *workload); /* options: defaults unless set before (raw_retention_ms != 0) */
