@@ -130,6 +130,9 @@ int compare_table(const struct workload *w, const struct planner_options *option
         forced.forced = f;
         rc = add_plan(out, name, w, &forced, &base, &now, e);
     }
+    forced.forced = FORCED_PARTS;
+    if (rc == 0 && base.stored_offered)
+        rc = add_plan(out, "no stored roots", w, &forced, &base, &now, e);
     greedy.method = SELECTION_SEARCH;
     if (rc == 0)
         rc = add_plan(out, "greedy", w, &greedy, &base, &now, e);

@@ -53,7 +53,8 @@ static bool state_items(struct stated *t)
 bool choose_is_forced(const struct planning *p, const struct candidate *c)
 {
     int forced = p->options ? p->options->forced : 0;
-    return forced == 0 || (c->form == FORM_RAW ? forced == FORCED_RAW : (int)c->family == forced);
+    return forced == 0 || forced == FORCED_PARTS ||
+           (c->form == FORM_RAW ? forced == FORCED_RAW : (int)c->family == forced);
 }
 
 static void state_groups(struct stated *t)
@@ -92,7 +93,8 @@ static void state_wholes(struct stated *t)
         for (uint32_t k = first; k < end; k++)
             if (k == first || p->sites[k].demand != p->sites[k - 1].demand)
                 selection_reach(&t->s, p->sites[k].demand);
-        for (uint32_t k = w->first; k < w->first + w->n && !arena_failed(p->arena); k++) {
+        bool may_store = !p->options || p->options->forced == 0;
+        for (uint32_t k = w->first; may_store && k < w->first + w->n && !arena_failed(p->arena); k++) {
             t->kept_of[selection_add_choice(&t->s, w->query_cost[k - w->first], 0)] = p->fits[k];
             selection_need(&t->s, t->kept_item[p->fits[k]], (double)w->length_ms);
         }

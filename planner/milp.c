@@ -192,6 +192,7 @@ static void solve(struct solving *v)
     glp_init_iocp(&parm);
     parm.msg_lev = GLP_MSG_OFF;
     parm.tol_obj = 1e-10;
+    parm.tol_int = 1e-7;
     parm.br_tech = GLP_BR_PCH;
     parm.mir_cuts = GLP_ON; /* for the limit's row; the others did not pay */
     parm.cb_func = watch;

@@ -62,7 +62,8 @@ enum milp_status milp_solve(const struct milp *m, const double *start, const str
                             struct milp_answer *answer);
 /* The first row that the values break by more than `tolerance` of its terms' sizes and 1, or -1. */
 int64_t milp_broken_row(const struct milp *m, const double *values, double tolerance);
-/* What rounding errors come to; and what an answer of the solver may miss, whose whole columns were whole to 1e-5. */
+/* What rounding errors come to; and what an answer of the solver may miss, whose columns are right to about 1e-7 of
+ * what may stand in one row. */
 #define MILP_ROUNDING 1e-9
 #define MILP_SOLVED 1e-4
 /* GLPK's version, as text. */

@@ -68,12 +68,13 @@ int workload_read(struct str text, const char *file, struct workload **ret, stru
 void workload_free(struct workload *w); /* NULL-safe */
 
 struct cost_model;
-enum { FORCED_RAW = -1 };
+enum { FORCED_RAW = -1, FORCED_PARTS = -2 };
 struct planner_options {
     uint64_t sketch_seed;
     const struct cost_model *costs; /* NULL: cost_defaults */
     int method;                     /* enum selection_method: 0 is the planner's own */
-    int forced; /* for comparisons: 0: nothing; FORCED_RAW, or a family: sites that have such a form take it */
+    int forced; /* for comparisons: 0: nothing; FORCED_RAW, or a family: sites that have such a form take it;
+                   FORCED_PARTS: no stored root, as with the others */
 };
 int planner_plan(const struct workload *w, const struct planner_options *options, struct plan **ret, struct err *e);
 

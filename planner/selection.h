@@ -72,7 +72,7 @@ void selection_reach(struct selection *s, uint32_t group);                     /
 int selection_check(const struct selection *s, struct err *e);
 
 enum selection_status {
-    SELECTION_OPTIMAL = 1, /* proved: bound = cost but for rounding */
+    SELECTION_OPTIMAL = 1, /* proved: bound = cost but for rounding, the solver's to 1e-5 */
     SELECTION_DEADLINE,    /* the best found in the time given */
     SELECTION_UNPROVED     /* the solver failed; the best of our own, `reason` says why */
 };

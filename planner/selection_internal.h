@@ -12,6 +12,9 @@
 /* Costs closer than this, relatively, are one cost: what sums in another order may differ by. */
 #define SELECTION_CLOSE 1e-9
 
+/* And what the solver's tolerances come to, in the objective. */
+#define SELECTION_SOLVED 1e-5
+
 static inline bool selection_is_lower(double a, double b)
 {
     return a < b - SELECTION_CLOSE * (b < 0 ? -b : b);

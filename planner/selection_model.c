@@ -272,7 +272,7 @@ static bool take_answer(const struct model *o, const struct milp_answer *found, 
     double largest = 0; /* a cost of nothing is told by what there is to pay */
     for (uint32_t c = 0; c < o->m->columns_n; c++)
         largest = fmax(largest, o->m->costs[c]);
-    if (fabs(checked->cost - found->objective) > 1e-6 * fabs(found->objective) + 1e-12 * largest) {
+    if (fabs(checked->cost - found->objective) > SELECTION_SOLVED * fabs(found->objective) + 1e-12 * largest) {
         *ret_reason = "the solver's answer does not cost what it says";
         return false;
     }

@@ -324,6 +324,20 @@ static bool uses(struct reducer *r, uint32_t c, uint32_t item)
     return found;
 }
 
+/* May what a choice reaches, down to the last group, use the item? As deep as groups reach groups. */
+static bool reach_uses(struct reducer *r, uint32_t c, uint32_t item)
+{
+    const struct selection *s = r->s;
+    for (uint32_t k = 0; k < s->choices[c].reaches_n; k++) {
+        const struct selection_group *h = &s->groups[s->reaches[s->choices[c].reaches_first + k]];
+        for (uint32_t b = h->first; b < h->first + h->n; b++) {
+            if (!r->dead[b] && (uses(r, b, item) || reach_uses(r, b, item)))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* The most that a group saves by having this item for nothing; INFINITY when nothing else answers it. */
 static double saving(struct reducer *r, uint32_t g, uint32_t item)
 {
@@ -334,17 +348,17 @@ static double saving(struct reducer *r, uint32_t g, uint32_t item)
             continue;
         if (uses(r, c, item))
             with = fmin(with, r->cost[c]);
-        else if (!r->limited || r->full_bytes[c] == 0)
+        else if ((!r->limited || r->full_bytes[c] == 0) && !reach_uses(r, c, item))
             without = fmin(without, r->full[c]);
     }
     return isinf(with) ? 0 : fmax(0, without - with);
 }
 
-/* What reaches other groups is left alone: alternatives would have to be looked for there too. */
+/* Were the item not there, its users would each take what is cheapest for them alone without it. */
 static void drop_hopeless(struct reducer *r)
 {
     const struct selection *s = r->s;
-    for (uint32_t i = 0; s->reaches_n == 0 && i < s->items_n; i++) {
+    for (uint32_t i = 0; i < s->items_n; i++) {
         if (r->gone[i] || !r->used[i])
             continue;
         double price = item_cost(r, i, 0), saved = 0;

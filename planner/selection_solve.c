@@ -325,7 +325,7 @@ static int solve(struct solver *v, const struct selection *s, uint32_t *free_cho
         return rc;
     selection_evaluate(s, answer);
     answer->bound = fmin(bound, answer->cost);
-    if (answer->status == SELECTION_OPTIMAL && answer->cost - bound > 1e-6 * answer->cost) {
+    if (answer->status == SELECTION_OPTIMAL && answer->cost - bound > SELECTION_SOLVED * answer->cost) {
         answer->status = SELECTION_UNPROVED;
         answer->reason = "the answer costs more than its proof says";
     }

@@ -43,6 +43,7 @@ static void add_costs(const struct planning *p, struct planner_summary *s)
             continue;
         s->cost.query += cost_raw_rest(p, query->expr, &query->cadence) * cost_runs_per_s(&query->cadence);
     }
+    s->stored_offered = p->fits_n > 0;
     for (uint32_t i = 0; i < p->candidates_n; i++) {
         if (!p->candidates[i].reason && p->candidates[i].form != FORM_RAW)
             s->offered[p->candidates[i].family] = true;

@@ -14,6 +14,7 @@ struct planner_summary {
     uint32_t otherwise_n; /* sites that options->forced has no form for: they took what is cheapest */
     enum selection_status status;
     bool offered[FAMILY_END]; /* families that some site could stand on */
+    bool stored_offered;      /* some query could read stored roots */
 };
 /* As planner_plan up to the choice. Errors as there. */
 int planner_summarize(const struct workload *w, const struct planner_options *options, struct planner_summary *ret,
