@@ -315,7 +315,8 @@ static bool next_dirty(struct ingest *in, struct root_state *s, int64_t watermar
 /* Late samples rarely come alone: dirty times get a moment to gather. */
 enum { GATHER_MS = 5000 };
 
-/* In turn, as groups are: each root its next times, then its dirty ones. */
+/* In turn, as groups are: each root its next times, then its dirty ones. What one commit takes is held at once, so it
+ * is bounded as one run is. */
 int roots_due(struct ingest *in, int64_t watermark_ms, int64_t now_ms, bool (*go_on)(void *ctx), void *ctx,
               struct err *e)
 {
@@ -330,16 +331,18 @@ int roots_due(struct ingest *in, int64_t watermark_ms, int64_t now_ms, bool (*go
     }
     for (bool progress = true; progress;) {
         progress = false;
+        uint32_t most = run_most(in), times_n = 0;
         for (uint32_t i = 0, n = 0; i < in->roots.n && (n > 0 || go_on(ctx)); i++) {
             struct root_state *s = &in->roots.v[i];
-            struct times t;
+            struct times t = {0};
             if (!failed[i] && next_due(in, s, watermark_ms, &t)) {
                 run_add(runs, &n, in, s, RUN_DUE, t);
             } else if (!failed[i] && gathered[i] && next_dirty(in, s, watermark_ms, &t)) {
                 s->recomputed_ms = now_ms;
                 run_add(runs, &n, in, s, RUN_DIRTY, t);
             }
-            if (n < RUNS_MAX && i + 1 < in->roots.n)
+            times_n += t.n;
+            if (n < RUNS_MAX && times_n < most && i + 1 < in->roots.n)
                 continue;
             struct err mine;
             int some = runs_do(in, runs, n, &mine);
@@ -347,7 +350,7 @@ int roots_due(struct ingest *in, int64_t watermark_ms, int64_t now_ms, bool (*go
                 failed[runs[k].root - in->roots.v] |= runs[k].failed != 0;
                 progress |= !runs[k].failed;
             }
-            n = 0;
+            n = times_n = 0;
             if (some && rc == 0) {
                 *e = mine;
                 rc = some;
