@@ -50,7 +50,8 @@ static int note_unplanned(void *ctx, const struct pane_view *v, struct err *e)
 {
     struct unplanned *u = ctx;
     for (uint32_t i = 0; i < u->plan->views_n; i++)
-        if (memcmp(u->plan->views[i].identity, v->identity, IDENTITY_BYTES) == 0)
+        if (u->plan->views[i].when == WHEN_INGESTION &&
+            memcmp(u->plan->views[i].identity, v->identity, IDENTITY_BYTES) == 0)
             return 0;
     if (v->sealed_to_ms == INT64_MIN && v->complete_from_ms == INT64_MAX)
         return 0;

@@ -70,6 +70,8 @@ static int by_identity(const void *pa, const void *pb, void *ctx)
     const struct plan_view *views = ctx;
     uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
     int order = memcmp(views[a].identity, views[b].identity, IDENTITY_BYTES);
+    if (order == 0)
+        order = (int)views[a].when - (int)views[b].when;
     return order != 0 ? order : (a > b) - (a < b);
 }
 
@@ -84,7 +86,8 @@ static int check_distinct(struct check *c)
     if (n > 1)
         qsort_r(order, n, sizeof *order, by_identity, (void *)(uintptr_t)views);
     for (uint32_t i = 1; i < n && rc == 0; i++)
-        if (memcmp(views[order[i - 1]].identity, views[order[i]].identity, IDENTITY_BYTES) == 0)
+        if (views[order[i - 1]].when == views[order[i]].when &&
+            memcmp(views[order[i - 1]].identity, views[order[i]].identity, IDENTITY_BYTES) == 0)
             rc = check_fail(c, "view", order[i], "identity_repeated", "it is view %u again", order[i - 1]);
     mem_free(order);
     return rc;

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "planner/accuracy.h"
+#include "planner/candidates.h"
 #include "planner/cost.h"
 #include "planner/windows.h"
 
@@ -187,7 +188,7 @@ static int offer_chains(struct offers *o, struct err *e)
             return rc;
         for (uint32_t i = 0; i < grids_n; i++) {
             struct chain *c = &p->chains[p->chains_n++];
-            *c = (struct chain){.state = s, .grid = grids[i], .view = PLAN_NONE};
+            *c = (struct chain){.state = s, .grid = grids[i], .when = WHEN_INGESTION, .view = PLAN_NONE};
             c->read = add_read(p, state->source, c->grid);
             cost_chain(p, c);
         }
@@ -196,7 +197,7 @@ static int offer_chains(struct offers *o, struct err *e)
     return 0;
 }
 
-static void add_candidate(struct planning *p, struct candidate c)
+void candidate_add(struct planning *p, struct candidate c)
 {
     p->candidates =
         arena_grow(p->arena, p->candidates, &p->candidates_cap, (size_t)p->candidates_n + 1, sizeof *p->candidates);
@@ -210,6 +211,17 @@ static void add_candidate(struct planning *p, struct candidate c)
     p->candidates[p->candidates_n++] = c;
 }
 
+const char *candidate_raw_misses(const struct planning *p, const struct demand *d)
+{
+    int64_t kept_ms = p->w->raw_retention_ms, reach_ms = cost_reach_ms(d, 1);
+    char kept[DURATION_TEXT_MAX], reach[DURATION_TEXT_MAX];
+    if (kept_ms > 0 && (d->site->anchored || reach_ms <= kept_ms))
+        return NULL;
+    duration_format(kept_ms, kept);
+    duration_format(reach_ms, reach);
+    return arena_printf(p->arena, "raw_retention: raw samples are there for %s, the query reads back %s", kept, reach);
+}
+
 static void add_raw(struct planning *p, uint32_t demand)
 {
     const struct demand *d = &p->demands[demand];
@@ -218,15 +230,8 @@ static void add_raw(struct planning *p, uint32_t demand)
                           .chain = NONE,
                           .guarantee = {ACCURACY_EXACT, 0, 0},
                           .run_cost = cost_raw_run(p, d)};
-    int64_t kept_ms = p->w->raw_retention_ms, reach_ms = cost_reach_ms(d, 1);
-    if (kept_ms == 0 || (!d->site->anchored && reach_ms > kept_ms)) {
-        char kept[DURATION_TEXT_MAX], reach[DURATION_TEXT_MAX];
-        duration_format(kept_ms, kept);
-        duration_format(reach_ms, reach);
-        c.reason =
-            arena_printf(p->arena, "raw_retention: raw samples are there for %s, the query reads back %s", kept, reach);
-    }
-    add_candidate(p, c);
+    c.reason = candidate_raw_misses(p, d);
+    candidate_add(p, c);
 }
 
 static void add_panes(struct planning *p, const struct offer *offer, uint32_t chain, const char *reason)
@@ -236,6 +241,7 @@ static void add_panes(struct planning *p, const struct offer *offer, uint32_t ch
     const struct state *s = &p->states[c->state];
     struct candidate made = {.demand = offer->demand,
                              .chain = chain,
+                             .when = c->when,
                              .family = s->family,
                              .params = s->params,
                              .count = d->site->range_ms / c->grid.step_ms,
@@ -244,7 +250,7 @@ static void add_panes(struct planning *p, const struct offer *offer, uint32_t ch
                              .reason = reason ? reason : window_limits(d, c->grid, p->arena)};
     made.form = made.count == 1 ? FORM_WHOLE : FORM_CHAIN;
     made.run_cost = cost_chain_run(p, d, c, made.count);
-    add_candidate(p, made);
+    candidate_add(p, made);
 }
 
 /* A form that has no chain to stand on; panes.step_ms 0: the family in any form. */
@@ -252,7 +258,7 @@ static void add_rejected(struct planning *p, const struct offer *offer, enum can
                          const char *reason)
 {
     const struct demand *d = &p->demands[offer->demand];
-    add_candidate(p, (struct candidate){.form = form,
+    candidate_add(p, (struct candidate){.form = form,
                                         .demand = offer->demand,
                                         .chain = NONE,
                                         .family = offer->family,
@@ -291,20 +297,16 @@ static void add_state_chains(const struct offers *o, const struct offer *offer, 
     }
 }
 
-static void add_offer(const struct offers *o, const struct offer *offer)
+static void add_stored(const struct offers *o, const struct offer *offer)
 {
     struct planning *p = o->p;
     const struct demand *d = &p->demands[offer->demand];
     struct grid none = {0, 0};
     struct grid whole = grid_through(d->grid.phase_ms - d->site->offset_ms, d->site->range_ms);
     struct pane_chain own = window_chain(d);
-    if (offer->reason) {
-        add_rejected(p, offer, FORM_WHOLE, none, d->strict ? d->strict : offer->reason);
-        return;
-    }
     if (d->site->anchored) {
         add_rejected(p, offer, FORM_WHOLE, whole,
-                     "anchored: the window under @ never moves, so it is read from raw samples");
+                     "anchored: the window under @ never moves, what arrives is not in it");
         return;
     }
     if (own.count != 1)
@@ -320,6 +322,17 @@ static void add_offer(const struct offers *o, const struct offer *offer)
     add_state_chains(o, offer, offer->own);
     if (offer->strictest != offer->own)
         add_state_chains(o, offer, offer->strictest);
+}
+
+static void add_offer(const struct offers *o, const struct offer *offer)
+{
+    const struct demand *d = &o->p->demands[offer->demand];
+    if (offer->reason) {
+        add_rejected(o->p, offer, FORM_WHOLE, (struct grid){0, 0}, d->strict ? d->strict : offer->reason);
+        return;
+    }
+    add_stored(o, offer);
+    offer_query_time(o->p, offer->demand, offer->own);
 }
 
 static int list_candidates(const struct offers *o, struct err *e)
@@ -415,5 +428,7 @@ void candidate_text(const struct planning *p, const struct candidate *c, struct 
         else if (c->width_ms > 0)
             strbuf_printf(out, " %lld x %s", (long long)c->count, width);
     }
+    if (c->when == WHEN_QUERY || c->when == WHEN_QUERY_KEPT)
+        strbuf_add_z(out, c->when == WHEN_QUERY ? ", query, not kept," : ", query, kept,");
     strbuf_printf(out, " of " STR_FMT, STR_ARG(site->text));
 }

@@ -33,8 +33,13 @@ static bool state_items(struct stated *t)
     for (uint32_t i = 0; i < p->chains_n; i++) {
         const struct chain *c = &p->chains[i];
         t->chain_item[i] = SELECTION_NONE;
-        if (c->n == 0)
+        if (c->n == 0 || c->when == WHEN_QUERY)
             continue;
+        if (c->when == WHEN_QUERY_KEPT) {
+            t->chain_item[i] =
+                selection_add_item(&t->s, c->build_cost, cost_memory(p, c, 1), c->memory_bytes_s / 1000, 0);
+            continue;
+        }
         if (t->read_item[c->read] == SELECTION_NONE)
             t->read_item[c->read] = selection_add_item(&t->s, p->reads[c->read].cost, 0, 0, 0);
         double base_ms = (double)cost_retention_ms(0, c->grid.step_ms);
@@ -72,7 +77,7 @@ static void state_groups(struct stated *t)
             if (c->reason || (has_forced && !choose_is_forced(p, c)))
                 continue;
             t->candidate_of[selection_add_choice(&t->s, c->query_cost, 0)] = k;
-            if (c->form != FORM_RAW)
+            if (c->form != FORM_RAW && c->when != WHEN_QUERY)
                 selection_need(&t->s, t->chain_item[c->chain], (double)cost_reach_ms(d, c->width_ms));
         }
     }
@@ -154,7 +159,7 @@ static void take_choices(const struct stated *t)
         const struct candidate *c = &p->candidates[d->chosen];
         struct chain *chain = &p->chains[c->chain];
         int64_t reach_ms = cost_reach_ms(d, c->width_ms);
-        if (chain->users_n++ == 0)
+        if (chain->users_n++ == 0 && chain->when == WHEN_INGESTION)
             p->reads[chain->read].users_n++;
         chain->reach_ms = reach_ms > chain->reach_ms ? reach_ms : chain->reach_ms;
     }
@@ -200,7 +205,7 @@ static uint32_t find_culprits(const struct planning *p, struct culprit *culprits
             if (c->form == FORM_RAW)
                 continue;
             const struct chain *chain = &p->chains[c->chain];
-            double held_ms = (double)cost_retention_ms(chain->reach_ms, chain->grid.step_ms);
+            double held_ms = (double)cost_held_ms(chain, chain->reach_ms);
             bytes += chain->memory_bytes_s * held_ms / 1000 / chain->users_n / d->readers_n;
         }
         if (bytes > 0)

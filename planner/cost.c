@@ -133,6 +133,47 @@ double cost_chain_run(const struct planning *p, const struct demand *d, const st
     return cost;
 }
 
+/* Rows of the windows of one run, each once. */
+static double rows_read(const struct planning *p, const struct demand *d)
+{
+    const struct source *s = &p->sources[d->source];
+    double range_ms = (double)d->site->range_ms, windows_ms = d->steps_n * range_ms;
+    double span_ms = d->site->anchored ? range_ms : range_ms + (double)d->length_ms;
+    return s->series_n * fmin(windows_ms, span_ms) / s->interval_ms;
+}
+
+double cost_query_build(const struct planning *p, const struct demand *d, const struct chain *c)
+{
+    const struct source *s = &p->sources[d->source];
+    const struct cost_family *f = &p->model->families[p->states[c->state].family];
+    double scanned = s->series_n * (double)(d->site->range_ms + d->length_ms) / s->interval_ms;
+    double rows = rows_read(p, d), states = rows * s->interval_ms / (double)c->grid.step_ms * c->filled;
+    return f->build_row_ms * rows + f->build_state_ms * states +
+           ops_and_bytes(p, scanned + rows, scanned * COST_RAW_ROW_BYTES + states * c->state_bytes);
+}
+
+double cost_query_read(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count)
+{
+    const struct source *s = &p->sources[d->source];
+    const struct cost_family *f = &p->model->families[p->states[c->state].family];
+    double states = rows_read(p, d) * s->interval_ms / (double)c->grid.step_ms * c->filled;
+    double used = s->series_n * c->filled * (double)count * d->steps_n;
+    return f->read_state_ms * used + f->read_result_ms * s->series_n * d->steps_n +
+           ops_and_bytes(p, 0, states * c->state_bytes);
+}
+
+double cost_kept_open(const struct planning *p, const struct demand *d, const struct chain *c)
+{
+    const struct source *s = &p->sources[d->source];
+    if (d->site->anchored)
+        return 0;
+    double open_ms = (double)(LATENESS_MS + c->grid.step_ms - d->site->offset_ms);
+    open_ms = fmin(fmax(0, open_ms), (double)(d->site->range_ms + d->length_ms));
+    double rows = s->series_n * open_ms / s->interval_ms;
+    return p->model->families[p->states[c->state].family].build_row_ms * rows +
+           ops_and_bytes(p, rows, rows * COST_RAW_ROW_BYTES);
+}
+
 void cost_chain(const struct planning *p, struct chain *c)
 {
     const struct state *state = &p->states[c->state];
@@ -294,6 +335,13 @@ int64_t cost_reach_ms(const struct demand *d, int64_t width_ms)
 {
     int64_t offset_ms = d->site->offset_ms > 0 ? d->site->offset_ms : 0;
     return whole_panes(offset_ms + d->site->range_ms + d->length_ms, width_ms);
+}
+
+int64_t cost_held_ms(const struct chain *c, int64_t reach_ms)
+{
+    if (c->when == WHEN_INGESTION)
+        return cost_retention_ms(reach_ms, c->grid.step_ms);
+    return c->when == WHEN_QUERY_KEPT ? reach_ms : 0;
 }
 
 int64_t cost_retention_ms(int64_t reach_ms, int64_t width_ms)

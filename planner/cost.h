@@ -31,6 +31,11 @@ int cost_load_sources(struct planning *p, struct err *e);
 double cost_raw_run(const struct planning *p, const struct demand *d);
 /* One run from `count` panes a window of this chain. */
 double cost_chain_run(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count);
+/* Panes built when they are read. Building all panes of one run, with the scan; reading them, however they came to be;
+ * and what a run must build of kept ones all the same, since their windows are not sealed. */
+double cost_query_build(const struct planning *p, const struct demand *d, const struct chain *c);
+double cost_query_read(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count);
+double cost_kept_open(const struct planning *p, const struct demand *d, const struct chain *c);
 /* rows, filled, state_bytes, build_cost, memory_bytes_s of a chain, from its state and grid. */
 void cost_chain(const struct planning *p, struct chain *c);
 /* The scan that all chains of one (source, refresh window) share. */
@@ -50,5 +55,7 @@ double cost_kept_memory(const struct planning *p, const struct kept *k, int64_t 
 /* How long a view must keep panes for a reader, and how many windows to build when nothing is stored: whole panes. */
 int64_t cost_reach_ms(const struct demand *d, int64_t width_ms);
 int64_t cost_retention_ms(int64_t reach_ms, int64_t width_ms);
+/* How long a chain's panes are held for a reader that looks so far back: kept on first read, as long as it reads. */
+int64_t cost_held_ms(const struct chain *c, int64_t reach_ms);
 
 #endif

@@ -72,20 +72,41 @@ static int emit_source(struct emitter *m, uint32_t source, uint32_t *ret, struct
 
 static void emit_scan_and_build(struct emitter *m, uint32_t source, uint32_t view)
 {
+    enum plan_half half = m->views[view].when == WHEN_INGESTION ? HALF_PRECOMPUTE : HALF_QUERY;
     bool added;
     key_begin(m->p, PLAN_OP_SCAN);
     KEY_ADD(m->p, source);
+    KEY_ADD(m->p, half);
     uint32_t scan = find_node(m, &added);
-    struct plan_node *n = added ? add_node(m, PLAN_OP_SCAN, HALF_PRECOMPUTE, scan) : NULL;
+    struct plan_node *n = added ? add_node(m, PLAN_OP_SCAN, half, scan) : NULL;
     if (n)
         n->source = source;
     key_begin(m->p, PLAN_OP_BUILD);
     KEY_ADD(m->p, view);
     uint32_t build = find_node(m, &added);
-    n = add_node(m, PLAN_OP_BUILD, HALF_PRECOMPUTE, build);
+    n = add_node(m, PLAN_OP_BUILD, half, build);
     if (n && add_edges(m, n, &scan, 1))
         n->view = view;
     m->views[view].node = build;
+}
+
+/* Kept panes of one grid are one view, whichever of the demands' times they are built at. True when there is one. */
+static bool find_view(struct emitter *m, const struct chain *c, int64_t panes_n, int64_t retention_ms, uint32_t *ret)
+{
+    bool added;
+    strbuf_clear(&m->p->key);
+    KEY_ADD(m->p, c->state);
+    KEY_ADD(m->p, c->when);
+    KEY_ADD(m->p, c->grid.step_ms);
+    KEY_ADD(m->p, c->grid.phase_ms);
+    *ret = intern(&m->view_ids, m->p->key.p, m->p->key.n, &added);
+    if (added)
+        return false;
+    struct plan_view *v = &m->views[*ret];
+    v->panes_n = panes_n > v->panes_n ? (uint32_t)panes_n : v->panes_n;
+    v->retention_ms = retention_ms > v->retention_ms ? retention_ms : v->retention_ms;
+    v->backfill_ms = c->reach_ms > v->backfill_ms ? c->reach_ms : v->backfill_ms;
+    return true;
 }
 
 static int emit_views(struct emitter *m, struct err *e)
@@ -107,7 +128,10 @@ static int emit_views(struct emitter *m, struct err *e)
             if (p->demands[reader->demand].chosen == p->chain_readers[k] && reader->count > panes_n)
                 panes_n = reader->count;
         }
-        c->view = plan->views_n++;
+        int64_t retention_ms = cost_retention_ms(c->reach_ms, c->grid.step_ms);
+        if (find_view(m, c, panes_n, retention_ms, &c->view))
+            continue;
+        plan->views_n++;
         m->views[c->view] = (struct plan_view){
             .source = source,
             .family = s->family,
@@ -115,9 +139,9 @@ static int emit_views(struct emitter *m, struct err *e)
             .per_series = true,
             .panes = c->grid,
             .panes_n = (uint32_t)panes_n,
-            .retention_ms = cost_retention_ms(c->reach_ms, c->grid.step_ms),
+            .retention_ms = retention_ms,
             .backfill_ms = c->reach_ms,
-            .when = WHEN_INGESTION,
+            .when = c->when,
             .level_of = PLAN_NONE,
         };
         emit_scan_and_build(m, source, c->view);
@@ -158,12 +182,16 @@ static uint32_t emit_pane_read(struct emitter *m, const struct candidate *c, con
     key_begin(m->p, PLAN_OP_PANE_READ);
     KEY_ADD(m->p, view);
     KEY_ADD(m->p, site->offset_ms);
+    KEY_ADD(m->p, site->anchored);
+    KEY_ADD(m->p, site->at_ms);
     KEY_ADD(m->p, c->count);
     uint32_t id = find_node(m, &added);
     struct plan_node *n = added ? add_node(m, PLAN_OP_PANE_READ, HALF_QUERY, id) : NULL;
     if (n) {
         n->view = view;
         n->offset_ms = site->offset_ms;
+        n->anchored = site->anchored;
+        n->at_ms = site->at_ms;
         n->count = (uint32_t)c->count;
     }
     return id;
@@ -282,12 +310,14 @@ int planner_emit(struct planning *p, const struct planner_options *options, stru
 {
     struct emitter m = {.p = p, .plan = plan};
     intern_init(&m.node_ids, p->arena);
+    intern_init(&m.view_ids, p->arena);
     plan->sketch_seed = options->sketch_seed;
     emit_solver(&m);
     int rc = emit_costs(&m, e);
     if (rc == 0)
         rc = emit_all(&m, e);
     intern_done(&m.node_ids);
+    intern_done(&m.view_ids);
     mem_free(m.rejected);
     if (rc == 0)
         rc = arena_check(plan->arena, "plan", e);

@@ -35,9 +35,9 @@ int emit_costs(struct emitter *m, struct err *e)
         const struct chain *c = &p->chains[i];
         if (c->users_n == 0)
             continue;
-        const struct read *r = &p->reads[c->read];
-        m->memory_share[i] = cost_memory(p, c, cost_retention_ms(c->reach_ms, c->grid.step_ms)) / readers_n[i];
-        m->chain_share[i] = (c->build_cost + r->cost / r->users_n) / readers_n[i];
+        m->memory_share[i] = cost_memory(p, c, cost_held_ms(c, c->reach_ms)) / readers_n[i];
+        double read = c->when == WHEN_INGESTION ? p->reads[c->read].cost / p->reads[c->read].users_n : 0;
+        m->chain_share[i] = (c->build_cost + read) / readers_n[i];
     }
     return 0;
 }
@@ -138,8 +138,11 @@ static struct plan_cost cost_alone(const struct planning *p, const struct demand
     if (c->form != FORM_RAW) {
         const struct chain *chain = &p->chains[c->chain];
         int64_t reach_ms = cost_reach_ms(d, chain->grid.step_ms);
-        cost.ingest = chain->build_cost + p->reads[chain->read].cost;
-        cost.memory = cost_memory(p, chain, cost_retention_ms(reach_ms, chain->grid.step_ms));
+        if (c->when == WHEN_INGESTION)
+            cost.ingest = chain->build_cost + p->reads[chain->read].cost;
+        else
+            cost.query += chain->build_cost;
+        cost.memory = cost_memory(p, chain, cost_held_ms(chain, reach_ms));
     }
     return cost;
 }
@@ -217,7 +220,7 @@ static int emit_sites(struct emitter *m, uint32_t q, struct plan_query *out, str
         m->chosen[p->sites[i].node] = d->chosen + 1;
         out->cost.query += c->query_cost / d->readers_n;
         if (c->form != FORM_RAW) {
-            out->cost.ingest += m->chain_share[c->chain];
+            *(c->when == WHEN_INGESTION ? &out->cost.ingest : &out->cost.query) += m->chain_share[c->chain];
             out->cost.memory += m->memory_share[c->chain];
             uses[uses_n++] = p->chains[c->chain].view;
         }

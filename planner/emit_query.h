@@ -14,7 +14,7 @@ struct emitter {
     struct plan_view *views;
     struct plan_query *queries;
     size_t nodes_cap, edges_cap;
-    struct intern node_ids;
+    struct intern node_ids, view_ids;
     uint32_t *source_of; /* by planner's source: the plan's, or PLAN_NONE */
     uint32_t *chosen;    /* by logical node: the candidate of the query at hand + 1; 0 = none */
     double *chain_share; /* by chain: ingest cost of one (query, demand) that reads it */

@@ -102,6 +102,7 @@ static void add_demand(struct planning *p, const struct workload_query *q, const
         .runs_per_s = cost_runs_per_s(&q->cadence),
         .steps_n = q->cadence.step_ms ? (double)(q->cadence.length_ms / q->cadence.step_ms + 1) : 1,
         .length_ms = q->cadence.length_ms,
+        .step_ms = q->cadence.step_ms,
         .latency_ms = q->latency_ms,
         .target = a->target,
         .strict = a->strict,
@@ -113,6 +114,7 @@ static void add_demand(struct planning *p, const struct workload_query *q, const
     KEY_ADD(p, d.runs_per_s);
     KEY_ADD(p, d.steps_n);
     KEY_ADD(p, d.length_ms);
+    KEY_ADD(p, d.step_ms);
     KEY_ADD(p, d.latency_ms);
     KEY_ADD(p, d.target.kind);
     KEY_ADD(p, d.target.error);

@@ -50,6 +50,7 @@ struct demand {
     double runs_per_s;
     double steps_n;         /* windows one run reads */
     int64_t length_ms;      /* how far before a run's time its first window ends */
+    int64_t step_ms;        /* of a range query; 0: one window a run */
     int64_t latency_ms;     /* of one run; 0: no bound */
     struct accuracy target; /* of the site's own result */
     const char *strict;     /* why an exact result is needed although the query has a target; NULL otherwise */
@@ -72,8 +73,9 @@ struct state {
 struct chain {
     uint32_t state;
     struct grid grid; /* pane ends */
-    uint32_t read;
-    double build_cost;     /* CPU-ms per second, without the scan */
+    enum plan_when when;
+    uint32_t read;         /* of chains built at ingestion; else PLAN_NONE */
+    double build_cost;     /* CPU-ms per second, without the scan; with it, when kept on first read; 0, when not kept */
     double memory_bytes_s; /* bytes kept per second of retention */
     double state_bytes;
     double rows, filled; /* expected rows of a state, and share of series that have one */
@@ -93,7 +95,8 @@ struct read {
 struct candidate {
     enum candidate_form form;
     uint32_t demand, chain;
-    enum family family; /* invalid for raw */
+    enum plan_when when; /* the chain's; 0: it has none */
+    enum family family;  /* invalid for raw */
     struct sketch_params params;
     int64_t count; /* panes of one window */
     int64_t width_ms;
@@ -149,6 +152,8 @@ struct planning {
     struct chain *chains;
     struct read *reads;
     struct candidate *candidates;
+    uint32_t *query_chains; /* chain by what query_chain_ids numbers */
+    size_t query_chains_cap;
     uint32_t *chain_readers; /* candidates that read each chain */
     uint32_t *whole_of;      /* by query */
     struct whole *wholes;
@@ -158,7 +163,7 @@ struct planning {
     size_t wholes_cap, kept_cap, fits_cap;
     uint32_t sites_n, sources_n, demands_n, states_n, chains_n, reads_n, candidates_n;
     size_t sites_cap, sources_cap, demands_cap, states_cap, chains_cap, reads_cap, candidates_cap;
-    struct intern source_ids, demand_ids, state_ids, read_ids, whole_ids, kept_ids;
+    struct intern source_ids, demand_ids, state_ids, read_ids, query_chain_ids, whole_ids, kept_ids;
     struct strbuf key; /* scratch for intern keys */
     struct selection_answer answer;
 };

@@ -12,8 +12,8 @@ static void add_costs(const struct planning *p, struct planner_summary *s)
         if (c->users_n == 0)
             continue;
         s->views_n++;
-        s->cost.ingest += c->build_cost;
-        s->cost.memory += cost_memory(p, c, cost_retention_ms(c->reach_ms, c->grid.step_ms));
+        *(c->when == WHEN_INGESTION ? &s->cost.ingest : &s->cost.query) += c->build_cost;
+        s->cost.memory += cost_memory(p, c, cost_held_ms(c, c->reach_ms));
     }
     for (uint32_t i = 0; i < p->reads_n; i++)
         s->cost.ingest += p->reads[i].users_n ? p->reads[i].cost : 0;

@@ -311,6 +311,61 @@ START_TEST(ranges)
 }
 END_TEST
 
+/* The planner's own choice: panes at each read for a run over many windows, kept ones where @ holds the window still.
+ */
+START_TEST(as_planned)
+{
+    char anchored[80], workload[400];
+    snprintf(anchored, sizeof anchored, "sum_over_time(m[5m] @ %lld)", (long long)(start_ms / 1000 + 310));
+    snprintf(workload, sizeof workload,
+             "queries:\n  - {query: \"" SUM "\", rate: 0.01/s, range: {length: 20m, step: 40s}}\n"
+             "  - {query: \"%s\", every: 10s}\n"
+             "data: {metrics: {m: {series: 1, interval: 1s}}}\n",
+             anchored);
+    rig = (struct rig){.kept = pane_cache_new(1 << 20)};
+    rig_open(&rig, workload);
+    ck_assert_uint_eq(rig.plan->views_n, 2);
+    ck_assert_int_eq(rig.plan->views[0].when, WHEN_QUERY);
+    ck_assert_int_eq(rig.plan->views[1].when, WHEN_QUERY_KEPT);
+    send_one("other", -600, 0, -600);
+    send_rising("m", 1, 100, 15);
+    send_one("other", 1545, 0, 1545);
+    range_equals_raw(SUM, 307, 1507, 40, SOURCE_RAW);
+    way = KEPT;
+    ask_twice(anchored, 1500, 210, 0); /* (10 s, 310 s]: 1..20 */
+    close_rig();
+}
+END_TEST
+
+/* Panes that were stored, while a plan is in force that builds them on first read: what comes late meanwhile is in the
+ * answers of both plans, and of the first when it returns. */
+START_TEST(from_stored_to_kept_and_back)
+{
+    struct err e = {0};
+    struct plan *stored, *kept;
+    bool found;
+    open_rig(STORED, sum_workload, 0);
+    rig.kept = pane_cache_new(1 << 20);
+    stored = rig.plan;
+    send_one("other", -600, 0, -600);
+    send_rising("m", 1, 20, 15);
+    send_one("other", 345, 0, 345);
+    way = KEPT;
+    kept = rig.plan = make_plan(&rig);
+    ck_assert_int_eq(ingest_set_plan(rig.ingest, kept, &e), 0);
+    ck_assert_double_eq(rig_value(&rig, SUM, start_ms + 300000, false, &found), 210);
+    send_one("m", 100, 5000, 345);
+    ck_assert_double_eq(rig_value(&rig, SUM, start_ms + 300000, false, &found), 5210);
+    rig.plan = stored;
+    ck_assert_int_eq(ingest_set_plan(rig.ingest, stored, &e), 0);
+    rig_tick(&rig, start_ms + 346000);
+    ck_assert_double_eq(rig_value(&rig, SUM, start_ms + 300000, false, &found), 5210);
+    way = STORED;
+    close_rig();
+    plan_free(kept);
+}
+END_TEST
+
 static void *read_many(void *unused)
 {
     (void)unused;
@@ -356,6 +411,8 @@ int main(void)
     tcase_add_test(t, late_samples);
     tcase_add_loop_test(t, limits, 0, 3);
     tcase_add_loop_test(t, ranges, REBUILT, WAYS);
+    tcase_add_test(t, as_planned);
+    tcase_add_test(t, from_stored_to_kept_and_back);
     tcase_add_test(t, threads);
     suite_add_tcase(s, t);
     return suite_run(s);

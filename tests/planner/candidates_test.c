@@ -48,6 +48,15 @@ static const struct {
     {"5m", "10s", 10000, 30}, {"1m", "5m", 60000, 1},   {"1m", "1m", 60000, 1},
 };
 
+/* Chains that are built at ingestion: those built when they are read stand behind them. */
+static uint32_t stored_chains(const struct offered *o)
+{
+    uint32_t n = 0;
+    while (n < o->p.chains_n && o->p.chains[n].when == WHEN_INGESTION)
+        n++;
+    return n;
+}
+
 START_TEST(widths_are_gcds)
 {
     char yaml[200];
@@ -55,7 +64,7 @@ START_TEST(widths_are_gcds)
     snprintf(yaml, sizeof yaml, "queries: [{query: 'sum_over_time(x[%s])', every: %s}]", chains[_i].range,
              chains[_i].every);
     offer(&o, yaml);
-    ck_assert_uint_eq(o.p.chains_n, 1);
+    ck_assert_uint_eq(stored_chains(&o), 1);
     ck_assert_int_eq(o.p.chains[0].grid.step_ms, chains[_i].width_ms);
     enum candidate_form form = chains[_i].panes == 1 ? FORM_WHOLE : FORM_CHAIN;
     const struct candidate *c = candidate_of(&o, 0, form, FAMILY_SUM, chains[_i].width_ms);
@@ -74,7 +83,7 @@ START_TEST(no_cadence_no_chain)
     struct offered o;
     snprintf(yaml, sizeof yaml, "queries: [{query: 'sum_over_time(x[5m])', %s}]", cadences[_i]);
     offer(&o, yaml);
-    ck_assert_uint_eq(o.p.chains_n, 0);
+    ck_assert_uint_eq(stored_chains(&o), 0);
     ck_assert_ptr_nonnull(strstr(candidate_of(&o, 0, FORM_WHOLE, FAMILY_SUM, 300000)->reason, "no_cadence"));
     done(&o);
 }
@@ -88,7 +97,7 @@ START_TEST(phases_follow_cadence_and_offset)
     offer(&o, "queries: [{query: 'sum_over_time(x[5m])', at: [100, 220, 400]},\n"
               "          {query: 'sum_over_time(y[5m] offset 7s)', every: 60s, phase: 3s},\n"
               "          {query: 'sum_over_time(z[5m])', every: 60s, phase: 5s, range: {length: 1h10s, step: 40s}}]");
-    ck_assert_uint_eq(o.p.chains_n, 3);
+    ck_assert_uint_eq(stored_chains(&o), 3);
     ck_assert_int_eq(o.p.chains[0].grid.step_ms, 60000); /* 120, 180 s; 100 s mod 60 s */
     ck_assert_int_eq(o.p.chains[0].grid.phase_ms, 40000);
     ck_assert_int_eq(o.p.chains[1].grid.step_ms, 60000); /* 3 - 7 = -4 s */
@@ -99,12 +108,21 @@ START_TEST(phases_follow_cadence_and_offset)
 }
 END_TEST
 
-/* One p99[5m] every 10 s with error 0.05: exact from raw, KLL whole, DDSketch whole, KLL chain, DDSketch chain. */
+/* One p99[5m] every 10 s with error 0.05: exact from raw, KLL whole, DDSketch whole, KLL chain, DDSketch chain; and of
+ * each family those built when they are read, kept and not, which are dearer: no window is read twice but by itself. */
 START_TEST(five_candidates)
 {
     struct offered o;
     offer(&o, "queries: [{query: 'quantile_over_time(0.99, x[5m])', every: 10s, accuracy: {error: 0.05}}]");
-    ck_assert_uint_eq(o.p.demands[0].n, 5);
+    uint32_t stored_n = 0;
+    for (uint32_t i = 0; i < o.p.demands[0].n; i++) {
+        const struct candidate *c = &o.p.candidates[i];
+        bool at_query = c->when == WHEN_QUERY || c->when == WHEN_QUERY_KEPT;
+        stored_n += !at_query;
+        ck_assert(!at_query || strncmp(c->reason, "dearer: ", 8) == 0);
+    }
+    ck_assert_uint_eq(stored_n, 5);
+    ck_assert_uint_eq(o.p.demands[0].n, 5 + 4);
     ck_assert_ptr_null(candidate_of(&o, 0, FORM_RAW, FAMILY_INVALID, 0)->reason);
     static const enum family families[] = {FAMILY_KLL, FAMILY_DDSKETCH};
     for (int i = 0; i < 2; i++) {
@@ -120,13 +138,75 @@ START_TEST(five_candidates)
 }
 END_TEST
 
+static const struct candidate *built_when(const struct offered *o, uint32_t demand, enum plan_when when)
+{
+    const struct demand *d = &o->p.demands[demand];
+    for (uint32_t i = d->first; i < d->first + d->n; i++)
+        if (o->p.candidates[i].when == when)
+            return &o->p.candidates[i];
+    return NULL;
+}
+
+/*
+ * Built at each read: panes that the windows of one run share, whatever the cadence. A run over 1 h by 40 s of [5m] at
+ * 1 sample a second: 3,900 rows, each scanned, cut and built once, in 195 panes of 20 s of which 91 windows read 15
+ * each.
+ */
+START_TEST(built_at_each_read)
+{
+    struct offered o;
+    offer(&o, "queries: [{query: 'sum_over_time(x[5m])', rate: 0.01/s, range: {length: 1h, step: 40s}},\n"
+              "          {query: 'sum_over_time(x[5m])', rate: 0.01/s},\n"
+              "          {query: 'sum_over_time(x[5m])', rate: 0.01/s, range: {length: 1h, step: 10m}}]\n"
+              "data: {metrics: {x: {series: 1, interval: 1s}}}");
+    const struct candidate *c = built_when(&o, 0, WHEN_QUERY);
+    ck_assert_ptr_null(c->reason);
+    ck_assert_int_eq(c->width_ms, 20000);
+    ck_assert_int_eq(c->count, 15);
+    double state = o.p.chains[c->chain].state_bytes;
+    double ops = 3 * 3900 + 195 + 91 * 15 + 91, bytes = 3900 * 48 + 2 * 195 * state;
+    ck_assert_double_eq_tol(c->run_cost, 1e-6 * ops + 1e-7 * bytes, 1e-9);
+    /* One window, or windows apart: nothing is shared, and raw samples are less work. */
+    for (uint32_t d = 1; d < 3; d++)
+        ck_assert_ptr_nonnull(strstr(built_when(&o, d, WHEN_QUERY)->reason, "dearer: "));
+    done(&o);
+}
+END_TEST
+
+/* Kept on first read: where ingestion is never more work it is so said; with gaps between windows, and under @, it may
+ * be chosen. Every way reads raw samples, which must be there. */
+START_TEST(kept_on_first_read)
+{
+    struct offered o;
+    offer(&o,
+          "queries: [{query: 'sum_over_time(x[5m])', every: 1m}, {query: 'sum_over_time(x[5m])', every: 1h},\n"
+          "          {query: 'sum_over_time(x[5m] @ 400)', every: 1m}, {query: 'sum_over_time(x[2h])', every: 6h},\n"
+          "          {query: 'sum_over_time(x[5m])', rate: 1/s}]\n"
+          "data: {raw_retention: 1h, metrics: {x: {series: 1, interval: 1s}}}");
+    ck_assert_ptr_nonnull(strstr(built_when(&o, 0, WHEN_QUERY_KEPT)->reason, "dearer: every pane is read"));
+    const struct candidate *hourly = built_when(&o, 1, WHEN_QUERY_KEPT), *anchored = built_when(&o, 2, WHEN_QUERY_KEPT);
+    ck_assert_ptr_null(hourly->reason);
+    ck_assert_ptr_null(anchored->reason);
+    /* 300 rows scanned, cut and built into one state, once an hour; under @ once, spread over an hour. */
+    const struct chain *made[] = {&o.p.chains[hourly->chain], &o.p.chains[anchored->chain]};
+    for (int i = 0; i < 2; i++)
+        ck_assert_double_eq_tol(made[i]->build_cost,
+                                (1e-6 * (3 * 300 + 1) + 1e-7 * (300 * 48 + made[i]->state_bytes)) / 3600, 1e-12);
+    ck_assert_int_eq(made[1]->grid.phase_ms, 100000); /* 400 s mod 300 s */
+    ck_assert_ptr_nonnull(strstr(built_when(&o, 3, WHEN_QUERY_KEPT)->reason, "raw_retention: "));
+    ck_assert_ptr_nonnull(strstr(built_when(&o, 3, WHEN_QUERY)->reason, "raw_retention: "));
+    ck_assert_ptr_null(built_when(&o, 4, WHEN_QUERY_KEPT)); /* no grid */
+    done(&o);
+}
+END_TEST
+
 /* rate(x[1m]) every 10 s and every 15 s: 5, 10, 15 s are offered; 15 s panes are forbidden to the one, 10 s to the
  * other, and a chain that both read is 5 s. */
 START_TEST(mixed_grids)
 {
     struct offered o;
     offer(&o, "queries: [{query: 'rate(x[1m])', every: 10s}, {query: 'rate(x[1m])', every: 15s}]");
-    ck_assert_uint_eq(o.p.chains_n, 3);
+    ck_assert_uint_eq(stored_chains(&o), 3);
     static const int64_t widths_ms[] = {15000, 10000, 5000};
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(o.p.chains[i].grid.step_ms, widths_ms[i]);
@@ -151,7 +231,7 @@ START_TEST(closure_is_complete)
     offer(&o, "queries: [{query: 'rate(x[1m])', every: 6s}, {query: 'rate(x[1m])', every: 10s},\n"
               "          {query: 'rate(x[1m])', every: 15s}]");
     static const int64_t widths_ms[] = {15000, 10000, 6000, 5000, 3000, 2000, 1000};
-    ck_assert_uint_eq(o.p.chains_n, 7);
+    ck_assert_uint_eq(stored_chains(&o), 7);
     for (int i = 0; i < 7; i++)
         ck_assert_int_eq(o.p.chains[i].grid.step_ms, widths_ms[i]);
     done(&o);
@@ -168,7 +248,7 @@ START_TEST(too_many_widths)
     for (int i = 0; i < 300; i++)
         strbuf_printf(&yaml, "- {query: 'rate(x[%ds])', every: %ds}\n", 1000 + i, 1000 + i);
     offer(&o, strbuf_z(&yaml));
-    ck_assert_uint_eq(o.p.chains_n, 300);
+    ck_assert_uint_eq(stored_chains(&o), 300);
     for (uint32_t d = 0; d < 300; d++) {
         const struct candidate *own = candidate_of(&o, d, FORM_WHOLE, FAMILY_COUNTER, (1000 + (int64_t)d) * 1000);
         ck_assert_ptr_nonnull(own);
@@ -242,6 +322,8 @@ int main(void)
     tcase_add_loop_test(tc, no_cadence_no_chain, 0, 3);
     tcase_add_test(tc, phases_follow_cadence_and_offset);
     tcase_add_test(tc, five_candidates);
+    tcase_add_test(tc, built_at_each_read);
+    tcase_add_test(tc, kept_on_first_read);
     tcase_add_test(tc, mixed_grids);
     tcase_add_test(tc, closure_is_complete);
     tcase_add_test(tc, too_many_widths);

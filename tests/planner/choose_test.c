@@ -72,9 +72,12 @@ static double total_of(const struct planning *p, const struct combination *chose
         const struct chain *c = &p->chains[i];
         if (reach_ms[i] == 0)
             continue;
-        int64_t kept_ms = cost_retention_ms(reach_ms[i], c->grid.step_ms);
-        total += c->build_cost + cost_memory(p, c, kept_ms) + (read_used[c->read] ? 0 : p->reads[c->read].cost);
-        read_used[c->read] = true;
+        int64_t kept_ms = cost_held_ms(c, reach_ms[i]);
+        total += c->build_cost + cost_memory(p, c, kept_ms);
+        if (c->when == WHEN_INGESTION) {
+            total += read_used[c->read] ? 0 : p->reads[c->read].cost;
+            read_used[c->read] = true;
+        }
         *ret_bytes += c->memory_bytes_s * (double)kept_ms / 1000;
     }
     free(read_used);
