@@ -53,7 +53,7 @@ static int check_disjoint_in_time(const struct region *regions, uint32_t n, stru
 }
 
 /* `open` holds the indices of regions that reach past the sweep's place. */
-static int check_disjoint(const struct region *regions, uint32_t n, uint32_t *open, struct err *e)
+static int check_disjoint(const struct region *regions, uint32_t n, uint32_t *open, uint64_t *compared, struct err *e)
 {
     uint32_t open_n = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -62,6 +62,7 @@ static int check_disjoint(const struct region *regions, uint32_t n, uint32_t *op
             if (regions[open[k]].end_ms > regions[i].start_ms)
                 open[still_n++] = open[k];
         open_n = still_n;
+        *compared += open_n;
         for (uint32_t k = 0; k < open_n; k++)
             if (boxes_meet(&regions[open[k]].where, &regions[i].where))
                 return fail_overlap(MERGE_DISJOINT, &regions[open[k]], &regions[i], e);
@@ -130,23 +131,26 @@ int coverage_merge(const struct coverage *inputs, uint32_t n, struct arena *a, s
     enum merge_rule rule = MERGE_NONE;
     struct region *regions = NULL;
     uint32_t regions_n = 0;
+    uint64_t compared = 0;
     int rc = merge_rule_of(inputs[0].family, &rule, e);
     if (rc != 0)
         return rc;
     rc = gather(inputs, n, a, &regions, &regions_n, e);
     if (rc != 0)
         return rc;
-    if (rule == MERGE_DISJOINT_TIME)
+    if (rule == MERGE_DISJOINT_TIME) {
+        compared = regions_n - 1;
         rc = check_disjoint_in_time(regions, regions_n, e);
+    }
     if (rule == MERGE_DISJOINT) {
         uint32_t *open = ARENA_ARRAY(a, uint32_t, regions_n);
         rc = arena_check(a, "coverage", e);
         if (rc == 0)
-            rc = check_disjoint(regions, regions_n, open, e);
+            rc = check_disjoint(regions, regions_n, open, &compared, e);
     }
     if (rc != 0)
         return rc;
-    *ret = (struct coverage){inputs[0].definition, inputs[0].family, regions, join(regions, regions_n)};
+    *ret = (struct coverage){inputs[0].definition, inputs[0].family, regions, join(regions, regions_n), compared};
     return 0;
 }
 
@@ -166,7 +170,7 @@ int coverage_chain(uint64_t definition, enum family family, int64_t end_ms, int6
     if (rc != 0)
         return rc;
     *region = (struct region){start_ms, end_ms, {NULL, 0}};
-    *ret = (struct coverage){definition, family, region, 1};
+    *ret = (struct coverage){definition, family, region, 1, 0};
     return 0;
 }
 

@@ -33,6 +33,7 @@ struct coverage {
     enum family family;
     const struct region *regions; /* sorted by start, where they touch with equal labels joined */
     uint32_t regions_n;
+    uint64_t compared; /* pairs of regions that its merge looked at */
 };
 
 /* What the merge of inputs[n] stands for; regions live in `a`. ERR_BAD_DATA names the rule broken. */

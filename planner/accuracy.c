@@ -24,7 +24,7 @@ struct rule {
 
 static bool statistic_may_sketch(enum statistic s)
 {
-    return s == STATISTIC_QUANTILE || s == STATISTIC_QUANTILE_RANK || s == STATISTIC_DISTINCT;
+    return s == STATISTIC_QUANTILE || s == STATISTIC_QUANTILE_RANK || s == STATISTIC_DISTINCT || s == STATISTIC_TOPK;
 }
 
 bool accuracy_may_sketch(const struct logical *l, uint32_t node)

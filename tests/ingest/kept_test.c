@@ -128,6 +128,11 @@ START_TEST(a_hundred_in_five_panes)
     by_rank = _i / WAYS;
     open_rig(_i % WAYS, workload, 1 << 20);
     ck_assert_uint_eq(rig.plan->views[0].panes_n, 5);
+    if (way != STORED) { /* nothing is left of the precompute half */
+        ck_assert_uint_eq(rig.plan->groups_n, 0);
+        for (uint32_t i = 0; i < rig.plan->nodes_n; i++)
+            ck_assert_int_eq(rig.plan->nodes[i].half, HALF_QUERY);
+    }
     send_one("other", -600, 0, -600);
     send_rising("m", 0, 100, 3);
     send_one("other", 345, 0, 345);
@@ -282,11 +287,13 @@ static void range_equals_raw(const char *query, int from_s, int to_s, int step_s
     ck_assert_msg(query_run(&x, str_of(query), &o, &b, &raw, &e) == 0, "%s", e.message);
     ck_assert_uint_eq(got.series_n, raw.series_n);
     ck_assert_uint_eq(got.sources, sources_wanted);
-    for (uint32_t s = 0; s < got.series_n; s++)
+    for (uint32_t s = 0; s < got.series_n; s++) {
+        ck_assert(labels_eq(&got.series[s].labels, &raw.series[s].labels));
         for (uint32_t i = 0; i < got.times.n; i++)
             ck_assert_msg(memcmp(&got.series[s].v[i], &raw.series[s].v[i], sizeof(double)) == 0,
                           "%s, %s, step %d, time %u: %g, raw %g", query, ways[way], step_s, i, got.series[s].v[i],
                           raw.series[s].v[i]);
+    }
     arena_done(&a);
     arena_done(&b);
 }
@@ -366,6 +373,26 @@ START_TEST(from_stored_to_kept_and_back)
 }
 END_TEST
 
+/* topk over panes gives the series that topk over samples gives, with their labels. */
+START_TEST(heap_over_sums)
+{
+    static const char query[] = "topk(2, sum_over_time(m[5m]))";
+    open_rig(_i, "queries:\n  - {query: \"topk(2, sum_over_time(m[5m]))\", every: 1m}\n" DATA, 1 << 20);
+    send_one("other", -600, 0, -600);
+    for (int i = 0; i < 20; i++)
+        for (int s = 0; s < 3; s++) {
+            char series[40];
+            snprintf(series, sizeof series, "m{host=\"h\",s=\"%d\"}", s);
+            send_one(series, 15 * (i + 1), i + 10 * (s % 2), 15 * (i + 1));
+        }
+    send_one("other", 345, 0, 345);
+    uint32_t sources;
+    ck_assert_uint_eq(rig_count(&rig, query, start_ms + 300000, false, &sources), 2);
+    range_equals_raw(query, 300, 300, 60, _i == REBUILT ? SOURCE_RAW : SOURCE_PANES);
+    close_rig();
+}
+END_TEST
+
 static void *read_many(void *unused)
 {
     (void)unused;
@@ -413,6 +440,7 @@ int main(void)
     tcase_add_loop_test(t, ranges, REBUILT, WAYS);
     tcase_add_test(t, as_planned);
     tcase_add_test(t, from_stored_to_kept_and_back);
+    tcase_add_loop_test(t, heap_over_sums, 0, WAYS);
     tcase_add_test(t, threads);
     suite_add_tcase(s, t);
     return suite_run(s);

@@ -2,6 +2,9 @@
 #include "plan_of.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "planner/accuracy.h"
 
 /* All samples at a rate where panes are the only candidate: no raw, so what is chosen is what the rules allow. */
 static struct plan *plan_without_raw(const char *query, const char *accuracy)
@@ -93,6 +96,30 @@ START_TEST(exact_needs_no_rule)
 }
 END_TEST
 
+/* The heaviest items of a window may be heavy in none of its panes: no target is met by heaps that are merged. */
+START_TEST(heaps_are_not_merged)
+{
+    static const struct {
+        enum family family;
+        enum statistic statistic;
+    } cases[] = {{FAMILY_CMS_HEAP, STATISTIC_TOPK},
+                 {FAMILY_COUNTSKETCH_HEAP, STATISTIC_TOPK},
+                 {FAMILY_UNIVMON, STATISTIC_TOPK},
+                 {FAMILY_UNIVMON, STATISTIC_DISTINCT}};
+    static const struct accuracy targets[] = {{ACCURACY_FREQUENCY, 0.01, 0.01}, {ACCURACY_ANY, 0.1, 0.01}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t k = 0; k < sizeof targets / sizeof targets[0]; k++) {
+            struct sketch_params params;
+            struct accuracy guarantee;
+            const char *reason;
+            ck_assert(!accuracy_size(cases[i].family, cases[i].statistic, &targets[k], &params, &guarantee, &reason));
+            ck_assert_ptr_nonnull(reason);
+            ck_assert_msg(strncmp(reason, "approximate_merge: ", 19) == 0, "%s", reason);
+        }
+    }
+}
+END_TEST
+
 /* One site in two places that ask for different kinds of exactness is one node: the stricter holds for both. */
 START_TEST(one_site_two_places)
 {
@@ -178,6 +205,7 @@ int main(void)
     TCase *tc = tcase_create("accuracy");
     tcase_add_loop_test(tc, rules_hold, 0, sizeof rules / sizeof *rules);
     tcase_add_test(tc, exact_needs_no_rule);
+    tcase_add_test(tc, heaps_are_not_merged);
     tcase_add_test(tc, one_site_two_places);
     tcase_add_test(tc, distinct_values);
     tcase_add_loop_test(tc, extreme_targets, 0, 5);

@@ -160,6 +160,34 @@ START_TEST(operators_over_sites)
 }
 END_TEST
 
+/* A chain stays one node however many panes it has: what a refresh or a reader goes through does not grow with them. */
+START_TEST(three_hundred_panes_are_four_nodes)
+{
+    struct plan *p = plan_of("queries: [{query: 'quantile_over_time(0.99, x[50m])', every: 10s}]\n"
+                             "data: {raw_retention: 0}");
+    ck_assert_uint_eq(p->views[0].panes_n, 300);
+    ck_assert_uint_eq(p->nodes_n, 4); /* scan, build; pane_read, estimate */
+    ck_assert_uint_eq(p->groups_n, 1);
+    ck_assert_uint_eq(p->groups[0].views_n, 1);
+    plan_free(p);
+}
+END_TEST
+
+/* A heap over sums stands on the sums' panes: the operator is the whole query's, labels and all. */
+START_TEST(heap_over_sums)
+{
+    struct plan *p =
+        plan_of("queries: [{query: 'topk(2, sum_over_time(x[5m]))', every: 1m}]\ndata: {raw_retention: 0}");
+    const struct plan_node *heap = root_of(p, 0), *sums = input_of(p, heap, 0);
+    ck_assert_int_eq(heap->op, PLAN_OP_VECTOR);
+    ck_assert(str_eq(heap->expr_text, STR("topk(2, sum_over_time(x[5m]))")));
+    ck_assert_int_eq(sums->op, PLAN_OP_ESTIMATE);
+    ck_assert_uint_eq(input_of(p, sums, 0)->count, 5);
+    ck_assert_int_eq(p->views[0].family, FAMILY_SUM);
+    plan_free(p);
+}
+END_TEST
+
 /* raw_retention 0 leaves a query without panes to raw all the same, and says so. Short of a window it is 0 for that
  * one. */
 START_TEST(raw_retention_is_a_limit)
@@ -354,6 +382,8 @@ int main(void)
     tcase_add_test(tc, raw_when_slow_panes_when_fast);
     tcase_add_test(tc, sum_stays_above_rate);
     tcase_add_test(tc, operators_over_sites);
+    tcase_add_test(tc, three_hundred_panes_are_four_nodes);
+    tcase_add_test(tc, heap_over_sums);
     tcase_add_test(tc, raw_retention_is_a_limit);
     tcase_add_test(tc, what_is_no_site);
     tcase_add_test(tc, unplannable_parts_are_passed_through);
