@@ -267,8 +267,12 @@ static void add_view(struct strbuf *out, const struct plan *p, uint32_t id)
         strbuf_printf(out, "%s" STR_FMT, i ? ", " : "  by ", STR_ARG(v->reduce[i]));
     if (v->level_of != PLAN_NONE)
         strbuf_printf(out, "  from view %u", v->level_of);
-    strbuf_add_z(out, "  kept ");
-    add_duration(out, v->retention_ms);
+    if (v->when == WHEN_INGESTION) {
+        strbuf_add_z(out, "  kept ");
+        add_duration(out, v->retention_ms);
+    } else {
+        strbuf_add_z(out, v->when == WHEN_QUERY ? "  built at each read" : "  kept on first read");
+    }
     strbuf_printf(out, "  (%s)\n", keyword_of(&when_keywords, (int)v->when));
 }
 

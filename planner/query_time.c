@@ -111,8 +111,20 @@ static void offer_kept(struct planning *p, uint32_t demand, uint32_t state)
         grid = grid_through(site->at_ms - site->offset_ms, site->range_ms);
     } else {
         struct pane_chain own = window_chain(d);
-        if (own.count == 0)
-            return; /* no grid: said of the whole already */
+        if (own.count == 0) {
+            const struct state *s = &p->states[state];
+            grid.step_ms = site->range_ms;
+            candidate_add(p, (struct candidate){.form = FORM_WHOLE,
+                                                .demand = demand,
+                                                .chain = NONE,
+                                                .when = WHEN_QUERY_KEPT,
+                                                .family = s->family,
+                                                .params = s->params,
+                                                .count = 1,
+                                                .width_ms = grid.step_ms,
+                                                .reason = window_misfit(d, grid, p->arena)});
+            return;
+        }
         grid = own.ends;
     }
     uint32_t chain = add_chain(p, state, WHEN_QUERY_KEPT, grid, d);

@@ -373,6 +373,52 @@ START_TEST(from_stored_to_kept_and_back)
 }
 END_TEST
 
+/* Samples in and out of order, queries in between, a cache that is now and then too small: always what raw samples
+ * say. */
+START_TEST(random_traffic)
+{
+    unsigned long seed = suite_seed("random_traffic");
+    uint32_t x = (uint32_t)seed + (uint32_t)_i * 7919;
+    open_rig(KEPT, sum_workload, _i % 2 ? 8000 : 1 << 20);
+    int64_t hits = counted("hits_total");
+    int now_s = 0;
+    for (int step = 0; step < 400; step++) {
+        x = x * 1664525 + 1013904223;
+        uint32_t r = x >> 8;
+        if (r % 3) {
+            char series[20];
+            int late_s = r / 3 % 4 == 0 ? (int)(r / 12 % 600) : 0;
+            now_s += (int)(r / 7200 % 20);
+            snprintf(series, sizeof series, "m{s=\"%u\"}", r / 5 % 3);
+            const struct rig_sample sample = {series, start_ms + (now_s - late_s) * 1000, r / 9 % 50};
+            rig_send(&rig, &sample, 1, start_ms + now_s * 1000, NULL); /* some times are there with another value */
+            continue;
+        }
+        int at_s = (now_s / 60 - (int)(r / 3 % 8)) * 60;
+        struct result got, raw;
+        struct arena a, b;
+        struct err e = {0};
+        struct executor exec = {.plan = rig.plan, .source = ingest_source(rig.ingest), .kept = rig.kept};
+        struct query_options o = {.start_ms = start_ms + at_s * 1000, .end_ms = start_ms + at_s * 1000};
+        arena_init(&a, 0);
+        arena_init(&b, 0);
+        ck_assert_msg(query_run(&exec, STR(SUM), &o, &a, &got, &e) == 0, "%s", e.message);
+        o.exact = true;
+        ck_assert_msg(query_run(&exec, STR(SUM), &o, &b, &raw, &e) == 0, "%s", e.message);
+        ck_assert_msg(got.series_n == raw.series_n, "step %d: %u series, raw %u", step, got.series_n, raw.series_n);
+        for (uint32_t i = 0; i < got.series_n; i++) {
+            bool equal = labels_eq(&got.series[i].labels, &raw.series[i].labels);
+            ck_assert_msg(equal && got.series[i].v[0] == raw.series[i].v[0], "step %d: %g, raw %g", step,
+                          got.series[i].v[0], raw.series[i].v[0]);
+        }
+        arena_done(&a);
+        arena_done(&b);
+    }
+    ck_assert_int_gt(counted("hits_total"), hits);
+    close_rig();
+}
+END_TEST
+
 /* topk over panes gives the series that topk over samples gives, with their labels. */
 START_TEST(heap_over_sums)
 {
@@ -441,6 +487,7 @@ int main(void)
     tcase_add_test(t, as_planned);
     tcase_add_test(t, from_stored_to_kept_and_back);
     tcase_add_loop_test(t, heap_over_sums, 0, WAYS);
+    tcase_add_loop_test(t, random_traffic, 0, 6);
     tcase_add_test(t, threads);
     suite_add_tcase(s, t);
     return suite_run(s);
