@@ -12,7 +12,7 @@
 
 #include "planner/selection_internal.h"
 
-enum { PASSES_MAX = 32, PRICE_RISES_MAX = 40, PRICE_STEPS = 20 };
+enum { KICKED_CHOICES_MAX = 2000, PASSES_MAX = 32, PRICE_RISES_MAX = 40, PRICE_STEPS = 20 };
 
 struct search {
     const struct selection *s;
@@ -236,25 +236,6 @@ static void descend(struct search *h)
     }
 }
 
-/* What a choice comes to with nobody to share with, the groups it reaches at their own cheapest. */
-static void begin_each_alone(struct search *h, const uint32_t *choice)
-{
-    const struct selection *s = h->s;
-    for (uint32_t g = 0; g < s->groups_n; g++) {
-        if (choice[g] != SELECTION_NONE) {
-            h->choice[g] = choice[g];
-            continue;
-        }
-        h->choice[g] = s->groups[g].first;
-        h->askers_n[g] = 1;
-        join_choice(h, h->choice[g]);
-        settle_group(h, g, 0, USE_ANY);
-        leave_choice(h, h->choice[g]);
-        h->askers_n[g] = 0;
-        h->cost = h->bytes = 0;
-    }
-}
-
 static void take(struct search *h, const uint32_t *choice)
 {
     const struct selection *s = h->s;
@@ -272,6 +253,49 @@ static void take(struct search *h, const uint32_t *choice)
     for (uint32_t g = 0; g < s->groups_n; g++) {
         if (s->groups[g].root && h->askers_n[g]++ == 0)
             join_choice(h, h->choice[g]);
+    }
+}
+
+/* Out of what no single move leaves: each item that is closed is opened by all who may use it, however dear, and the
+ * descent begun anew from there; what is cheaper is kept. Only while a descent is short. */
+static void descend_from_each_item(struct search *h)
+{
+    const struct selection *s = h->s;
+    uint32_t *best = ARENA_ARRAY(h->a, uint32_t, s->groups_n);
+    if (!best)
+        return;
+    for (uint32_t i = 0; s->choices_n <= KICKED_CHOICES_MAX && i < s->items_n; i++) {
+        if (h->users_n[i] > 0 || h->first_user[i + 1] - h->first_user[i] < 2)
+            continue;
+        double before = h->cost;
+        memcpy(best, h->choice, s->groups_n * sizeof *best);
+        for (uint32_t k = h->first_user[i]; k < h->first_user[i + 1]; k++) {
+            uint32_t g = s->choices[h->users[k]].group;
+            if (h->askers_n[g] > 0)
+                settle_group(h, g, i, USE_MUST);
+        }
+        descend(h);
+        if (!selection_is_lower(h->cost, before))
+            take(h, best);
+    }
+}
+
+/* What a choice comes to with nobody to share with, the groups it reaches at their own cheapest. */
+static void begin_each_alone(struct search *h, const uint32_t *choice)
+{
+    const struct selection *s = h->s;
+    for (uint32_t g = 0; g < s->groups_n; g++) {
+        if (choice[g] != SELECTION_NONE) {
+            h->choice[g] = choice[g];
+            continue;
+        }
+        h->choice[g] = s->groups[g].first;
+        h->askers_n[g] = 1;
+        join_choice(h, h->choice[g]);
+        settle_group(h, g, 0, USE_ANY);
+        leave_choice(h, h->choice[g]);
+        h->askers_n[g] = 0;
+        h->cost = h->bytes = 0;
     }
 }
 
@@ -370,6 +394,7 @@ bool selection_search(const struct selection *s, uint32_t *choice, struct arena 
     take(&h, choice);
     if (isinf(s->limit_bytes)) {
         descend(&h);
+        descend_from_each_item(&h);
         memcpy(choice, h.choice, size);
         return true;
     }
