@@ -54,7 +54,8 @@ static bool view_serves(const struct binder *b, const struct plan_view *v, const
                         const struct accuracy *want)
 {
     const struct plan_source *source = &b->plan->sources[v->source];
-    if (v->when != WHEN_INGESTION || !v->per_series)
+    /* A roll-up is read with the view it rolls up, which serves whatever it would. */
+    if (v->when != WHEN_INGESTION || !v->per_series || v->level_of != PLAN_NONE)
         return false;
     if (!same_matchers(source->matchers, source->matchers_n, site->selector->matchers, site->selector->matchers_n))
         return false;

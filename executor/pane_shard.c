@@ -60,36 +60,40 @@ static int block_open(struct pane_shard *s, const struct pane_key *key, struct s
  * A sealed window has a manifest. Without one it was dropped by retention after the snapshot, or it is damaged; either
  * way its missing blocks would read as "no samples", which is never true of a sealed window that lost them.
  */
-static int check_manifests(const struct pane_shard *s, struct err *e)
+static int check_manifest(const struct pane_shard *s, uint32_t w, struct err *e)
 {
-    for (uint32_t i = 0; i < s->windows_n; i++) {
-        struct pane_manifest m;
-        if (s->windows[i].status != WINDOW_SEALED)
-            continue;
-        int rc = pane_manifest_get(s->txn, s->store_view, s->windows[i].end_ms, &m, e);
-        if (rc == ERR_NOT_FOUND || rc == ERR_CORRUPT)
-            return err_set(e, ERR_NOT_COVERED, "the window of view %u ending at %lld ms is not whole in the store",
-                           s->store_view, (long long)s->windows[i].end_ms);
-        if (rc)
-            return rc;
-    }
-    return 0;
+    struct pane_manifest m;
+    int rc = pane_manifest_get(s->txn, s->store_view, s->windows[w].end_ms, &m, e);
+    if (rc == ERR_NOT_FOUND || rc == ERR_CORRUPT)
+        return err_set(e, ERR_NOT_COVERED, "the window of view %u ending at %lld ms is not whole in the store",
+                       s->store_view, (long long)s->windows[w].end_ms);
+    return rc;
 }
 
-int pane_shard_init(struct pane_shard *s, const struct plan_view *view, const struct source_result *result,
-                    struct store_txn *txn, struct arena *a, struct err *e)
+int pane_shard_init(struct pane_shard *s, const struct plan_view *view, const struct source_window *windows,
+                    uint32_t windows_n, uint32_t store_view, struct store_txn *txn, struct arena *a, struct err *e)
 {
     stat_register(&blocks_damaged);
     *s = (struct pane_shard){.view = view,
                              .family = family_get(view->family),
-                             .windows = result->windows_n ? result->windows[0] : NULL,
-                             .windows_n = result->windows_n,
-                             .store_view = result->windows_n ? result->views[0] : SOURCE_NO_VIEW,
+                             .windows = windows,
+                             .windows_n = windows_n,
+                             .store_view = store_view,
                              .txn = txn,
                              .metric = UINT32_MAX,
                              .shard = UINT32_MAX,
-                             .blocks = arena_zalloc(a, (result->windows_n + 1) * sizeof *s->blocks)};
-    return s->blocks ? check_manifests(s, e) : arena_check(a, "query", e);
+                             .blocks = arena_zalloc(a, (windows_n + 1u) * sizeof *s->blocks),
+                             .loaded = arena_zalloc(a, (windows_n + 1u) * sizeof *s->loaded)};
+    return arena_check(a, "query", e);
+}
+
+void pane_shard_turn(struct pane_shard *s, uint32_t metric, uint32_t shard)
+{
+    if (s->turn > 0 && s->metric == metric && s->shard == shard)
+        return;
+    s->metric = metric;
+    s->shard = shard;
+    s->turn++;
 }
 
 static struct str early_block(const struct window_states *w, uint32_t metric, uint32_t shard)
@@ -108,30 +112,34 @@ static struct str early_block(const struct window_states *w, uint32_t metric, ui
     return (struct str){0};
 }
 
-int pane_shard_load(struct pane_shard *s, uint32_t metric, uint32_t shard, struct err *e)
+static int block_load(struct pane_shard *s, uint32_t i, struct err *e)
 {
-    if (s->metric == metric && s->shard == shard)
-        return 0;
-    s->metric = s->shard = UINT32_MAX;
-    for (uint32_t i = 0; i < s->windows_n; i++) {
-        const struct source_window *w = &s->windows[i];
-        struct pane_key key = {s->store_view, w->end_ms, metric, shard};
-        struct str bytes = {0};
-        s->blocks[i].present_n = 0;
-        if (w->status == WINDOW_EARLY)
-            bytes = early_block(w->early, metric, shard);
-        else if (w->status == WINDOW_SEALED) {
-            int rc = pane_block_get(s->txn, &key, &bytes, e);
-            if (rc && rc != ERR_NOT_FOUND)
-                return rc;
-        }
-        if (bytes.n == 0)
-            continue;
-        int rc = block_open(s, &key, bytes, w->status == WINDOW_EARLY, &s->blocks[i], e);
-        if (rc)
-            return rc;
+    const struct source_window *w = &s->windows[i];
+    struct pane_key key = {s->store_view, w->end_ms, s->metric, s->shard};
+    struct str bytes = {0};
+    int rc = 0;
+    s->blocks[i].present_n = 0;
+    if (w->status == WINDOW_EARLY)
+        bytes = early_block(w->early, s->metric, s->shard);
+    else if (w->status == WINDOW_SEALED) {
+        if (s->loaded[i] == 0)
+            rc = check_manifest(s, i, e);
+        if (rc == 0)
+            rc = pane_block_get(s->txn, &key, &bytes, e);
+        if (rc == ERR_NOT_FOUND)
+            rc = 0;
     }
-    s->metric = metric;
-    s->shard = shard;
-    return 0;
+    if (rc == 0 && bytes.n > 0)
+        rc = block_open(s, &key, bytes, w->status == WINDOW_EARLY, &s->blocks[i], e);
+    return rc;
+}
+
+int pane_shard_block(struct pane_shard *s, uint32_t w, const struct pane_block **ret, struct err *e)
+{
+    *ret = &s->blocks[w];
+    if (s->loaded[w] == s->turn)
+        return 0;
+    int rc = block_load(s, w, e);
+    s->loaded[w] = rc == 0 ? s->turn : s->loaded[w];
+    return rc;
 }

@@ -3,13 +3,14 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "executor/kept.h"
+#include "executor/ladder.h"
 #include "executor/op_build.h"
-#include "executor/pane_shard.h"
 #include "executor/scan.h"
 
 /* A state of the series at hand, in order of time. States built here are offsets into `built` until all are. */
 struct held {
     struct state_ref ref;
+    uint64_t samples_n; /* as its family counts */
     bool is_built;
     size_t built_at;
 };
@@ -23,16 +24,18 @@ struct left_state {
 struct pane_reader {
     struct eval *ev;
     const struct pane_site *site;
+    const struct plan_view *view;
+    const struct family_info *family;
     const struct times *times;
-    struct pane_shard shard;
+    struct ladder ladder;
     struct state_builder builder;
     struct strbuf built;         /* states built from raw for the series at hand */
     struct strbuf left;          /* states of the left edge, all series */
     struct left_state *left_of;  /* [left series]: where in `left`; NULL without a left edge */
     struct source_window *apart; /* [windows_n]: rewritten for each evaluation time; NULL: all share the windows */
     uint32_t left_at;            /* cursor in the left edge's series, which ascend like the others */
-    struct held *held;           /* [windows_n] */
-    struct state_ref *refs;      /* [windows_n]: held refs in a row, for estimate */
+    struct held *held;           /* [windows_n]: built here */
+    struct state_ref *refs;      /* [windows_n]: those of one window in a row, for estimate */
     void *scratch;
     size_t scratch_cap;
     uint64_t scratch_samples; /* most that scratch serves ... */
@@ -71,21 +74,37 @@ enum pane_fit panes_fit(const struct plan_view *view, const struct site *site, c
     return view->when == WHEN_INGESTION && one_window && site->range_ms >= 4 * w ? PANES_RAGGED : PANES_UNFIT;
 }
 
-void panes_request(const struct plan_view *view, const struct site *site, const struct times *t,
-                   struct source_request *ret)
+static int add_rollups(const struct pane_site *p, struct arena *a, struct source_request *r, struct err *e)
 {
+    struct source_rollup *rollups = ARENA_ARRAY(a, struct source_rollup, p->rollups_n);
+    int rc = arena_check(a, "query", e);
+    for (uint32_t i = 0; i < p->rollups_n && rc == 0; i++) {
+        const struct plan_view *v = p->rollups[i];
+        rollups[i] = (struct source_rollup){v->identity, v->panes.step_ms, v->panes.phase_ms};
+    }
+    r->rollups = rollups;
+    r->rollups_n = p->rollups_n;
+    return rc;
+}
+
+int panes_request(const struct pane_site *p, const struct times *t, struct arena *a, struct source_request *ret,
+                  struct err *e)
+{
+    const struct plan_view *view = p->view;
+    const struct site *site = &p->site;
     *ret = (struct source_request){.matchers = site->selector->matchers,
                                    .matchers_n = site->selector->matchers_n,
                                    .start_ms = window_end_ms(site, t, 0) - site->range_ms,
                                    .end_ms = window_end_ms(site, t, t->n - 1)};
     if (view->when == WHEN_QUERY)
-        return;
+        return 0;
     ret->width_ms = view->panes.step_ms;
     ret->phase_ms = view->panes.phase_ms;
-    if (view->when == WHEN_INGESTION) {
-        ret->identities = &view->identity;
-        ret->identities_n = 1;
-    }
+    if (view->when != WHEN_INGESTION)
+        return 0;
+    ret->identities = &view->identity;
+    ret->identities_n = 1;
+    return add_rollups(p, a, ret, e);
 }
 
 bool panes_left_request(const struct plan_view *view, const struct site *site, const struct times *t,
@@ -107,7 +126,7 @@ bool panes_left_request(const struct plan_view *view, const struct site *site, c
 static bool needs_finite(const struct pane_reader *r)
 {
     const struct site *site = &r->site->site;
-    switch (r->shard.view->family) {
+    switch (r->view->family) {
     case FAMILY_KLL:
     case FAMILY_DDSKETCH:
     case FAMILY_VALUES:
@@ -119,49 +138,26 @@ static bool needs_finite(const struct pane_reader *r)
     }
 }
 
-/* Stored states of the windows that need no raw are held after the *ret_n there are. */
-static int hold_stored(struct pane_reader *r, const struct source_series *s, uint32_t *ret_n, struct err *e)
-{
-    const struct source_result *result = r->site->result;
-    uint32_t n = *ret_n, slot = s->ordinal % SHARD_SERIES;
-    bool careful = needs_finite(r);
-    int rc = pane_shard_load(&r->shard, s->metric, s->ordinal / SHARD_SERIES, e);
-    if (rc)
-        return rc == ERR_CORRUPT ? (e->code = ERR_NOT_COVERED) : rc;
-    for (uint32_t w = 0; w < result->windows_n && r->shard.windows[w].end_ms <= s->raw_from_ms; w++) {
-        const struct pane_block *b = &r->shard.blocks[w];
-        if (b->present_n == 0)
-            continue;
-        struct str state = pane_block_state(b, slot);
-        if (state.n == 0)
-            continue;
-        if (careful && b->flags & (PANE_NONFINITE | PANE_COLLAPSED) &&
-            r->shard.family->flags((const uint8_t *)state.p, state.n))
-            return err_set(e, ERR_NOT_COVERED, "a state holds non-finite samples or a collapsed sketch");
-        r->held[n++] = (struct held){.ref = {(const uint8_t *)state.p, (uint32_t)state.n, r->shard.windows[w].end_ms}};
-    }
-    *ret_n = n;
-    return 0;
-}
-
 /* One state of the samples of (some start, end_ms]; *ret is good until the next. */
 static int build_state(struct pane_reader *r, const struct labels *labels, int64_t end_ms, const int64_t *times_ms,
                        const double *values, uint32_t n, struct str *ret, struct err *e)
 {
-    const struct plan_view *view = r->shard.view;
+    const struct plan_view *view = r->view;
     uint64_t seed = r->site->sketch_seed;
     if (view->family == FAMILY_KLL)
         seed = state_seed(seed, view->identity, labels, end_ms);
     int rc = state_builder_run(&r->builder, end_ms, times_ms, values, n, seed, ret, e);
-    if (rc == 0 && needs_finite(r) && r->shard.family->flags((const uint8_t *)ret->p, ret->n))
+    if (rc == 0 && needs_finite(r) && r->family->flags((const uint8_t *)ret->p, ret->n))
         return err_set(e, ERR_NOT_COVERED, "a window holds non-finite samples or a collapsed sketch");
     return rc;
 }
 
 static void hold_bytes(struct pane_reader *r, struct str state, int64_t end_ms, uint32_t *held_n)
 {
-    r->held[(*held_n)++] =
-        (struct held){.ref = {NULL, (uint32_t)state.n, end_ms}, .is_built = true, .built_at = r->built.n};
+    r->held[(*held_n)++] = (struct held){.ref = {NULL, (uint32_t)state.n, end_ms},
+                                         .samples_n = r->family->count((const uint8_t *)state.p, state.n),
+                                         .is_built = true,
+                                         .built_at = r->built.n};
     strbuf_add_str(&r->built, state);
 }
 
@@ -171,8 +167,9 @@ static int hold_built(struct pane_reader *r, const struct source_series *s, cons
 {
     int64_t last_ms = window_end_ms(&r->site->site, r->times, r->times->n - 1);
     uint32_t at = 0;
-    for (uint32_t w = 0; w <= r->shard.windows_n; w++) {
-        int64_t end_ms = w < r->shard.windows_n ? r->shard.windows[w].end_ms : last_ms;
+    const struct source_result *result = r->site->result;
+    for (uint32_t w = 0; w <= result->windows_n; w++) {
+        int64_t end_ms = w < result->windows_n ? result->windows[0][w].end_ms : last_ms;
         if (end_ms <= s->raw_from_ms)
             continue;
         uint32_t first = at;
@@ -191,7 +188,7 @@ static int hold_built(struct pane_reader *r, const struct source_series *s, cons
 
 static int64_t left_end_ms(const struct pane_reader *r)
 {
-    return r->shard.windows[0].end_ms - r->shard.view->panes.step_ms;
+    return r->site->result->windows[0][0].end_ms - r->view->panes.step_ms;
 }
 
 static bool before(const struct source_series *a, const struct source_series *b)
@@ -224,56 +221,101 @@ static int left_series(void *ctx, uint32_t series, const int64_t *times_ms, cons
     return rc;
 }
 
-static void refs_make(struct pane_reader *r, uint32_t held_n)
+static void scratch_reserve(struct pane_reader *r, const struct ladder_states *states)
 {
-    for (uint32_t i = 0; i < held_n; i++) {
-        r->refs[i] = r->held[i].ref;
-        if (r->held[i].is_built)
-            r->refs[i].bytes = (const uint8_t *)r->built.p + r->held[i].built_at;
-    }
-}
-
-static void scratch_reserve(struct pane_reader *r, uint32_t held_n)
-{
-    uint64_t n = 0;
-    for (uint32_t i = 0; i < held_n; i++)
-        n += r->shard.family->count(r->refs[i].bytes, r->refs[i].size);
-    if (n <= r->scratch_samples && held_n <= r->scratch_states)
+    if (states->samples_n <= r->scratch_samples && states->n <= r->scratch_states)
         return;
-    r->scratch_samples = n > r->scratch_samples ? n : r->scratch_samples;
-    r->scratch_states = held_n > r->scratch_states ? held_n : r->scratch_states;
-    size_t need = r->shard.family->scratch_bound(&r->shard.view->params, r->scratch_samples, r->scratch_states);
+    r->scratch_samples = states->samples_n > r->scratch_samples ? states->samples_n : r->scratch_samples;
+    r->scratch_states = states->n > r->scratch_states ? states->n : r->scratch_states;
+    size_t need = r->family->scratch_bound(&r->view->params, r->scratch_samples, r->scratch_states);
     r->scratch = mem_grow(r->scratch, &r->scratch_cap, need, 1);
 }
 
-/* One number per evaluation time; the run of refs slides with the window. */
-static int estimate_series(struct pane_reader *r, uint32_t held_n, double *v, struct err *e)
+static int estimate(struct pane_reader *r, uint32_t step, const struct state_ref *refs, uint32_t n, double *ret,
+                    struct err *e)
 {
     const struct site *site = &r->site->site;
-    uint32_t low = 0, high = 0;
-    for (uint32_t i = 0; i < r->times->n; i++) {
-        int64_t end_ms = window_end_ms(site, r->times, i), start_ms = end_ms - site->range_ms;
-        while (high < held_n && r->refs[high].end_ms <= end_ms)
-            high++;
-        while (low < high && r->refs[low].end_ms <= start_ms)
-            low++;
-        v[i] = float_stale();
-        if (low == high)
-            continue;
-        struct sketch_args args = {.start_ms = start_ms, .end_ms = end_ms, .q = site->q};
-        if (site->statistic == STATISTIC_PREDICT_LINEAR) /* from the evaluation time, whatever the window's */
-            args.ahead_s = (double)(times_at(r->times, i) - end_ms) / 1e3 + site->q;
-        double value;
-        int rc = r->shard.family->estimate(r->refs + low, high - low, &r->shard.view->params, site->statistic, &args,
-                                           r->scratch, &value);
-        r->counts->states_n += high - low;
-        if (rc == SKETCH_OK)
-            v[i] = value;
-        else if (rc != SKETCH_NONE)
-            return err_set(e, ERR_NOT_COVERED, "reading %s from %s states failed with %d",
-                           statistic_name(site->statistic), r->shard.family->name, rc);
-    }
+    int64_t end_ms = window_end_ms(site, r->times, step);
+    *ret = float_stale();
+    if (n == 0)
+        return 0;
+    struct sketch_args args = {.start_ms = end_ms - site->range_ms, .end_ms = end_ms, .q = site->q};
+    if (site->statistic == STATISTIC_PREDICT_LINEAR) /* from the evaluation time, whatever the window's */
+        args.ahead_s = (double)(times_at(r->times, step) - end_ms) / 1e3 + site->q;
+    double value;
+    int rc = r->family->estimate(refs, n, &r->view->params, site->statistic, &args, r->scratch, &value);
+    r->counts->states_n += n;
+    if (rc == SKETCH_OK)
+        *ret = value;
+    else if (rc != SKETCH_NONE)
+        return err_set(e, ERR_NOT_COVERED, "reading %s from %s states failed with %d", statistic_name(site->statistic),
+                       r->family->name, rc);
     return 0;
+}
+
+/* States built here that end in (*at's, to] follow what there is. */
+static void take_held(struct pane_reader *r, uint32_t held_n, int64_t to_ms, uint32_t *at, struct ladder_states *states)
+{
+    for (; *at < held_n && r->held[*at].ref.end_ms <= to_ms; (*at)++) {
+        const struct held *h = &r->held[*at];
+        states->refs[states->n] = h->ref;
+        states->refs[states->n++].bytes = (const uint8_t *)r->built.p + h->built_at;
+        states->samples_n += h->samples_n;
+    }
+}
+
+/* The states of (from, to], in order of time: the left edge's, stored ones, those built here. */
+static int collect(struct pane_reader *r, const struct source_series *s, uint32_t held_n, int64_t from_ms,
+                   int64_t to_ms, uint32_t *held_at, struct ladder_states *states, struct err *e)
+{
+    while (*held_at < held_n && r->held[*held_at].ref.end_ms <= from_ms)
+        (*held_at)++;
+    uint32_t at = *held_at;
+    if (r->left_of)
+        take_held(r, held_n, left_end_ms(r), &at, states);
+    int rc = ladder_cover(&r->ladder, from_ms, to_ms < s->raw_from_ms ? to_ms : s->raw_from_ms, states, e);
+    if (rc == 0)
+        take_held(r, held_n, to_ms, &at, states);
+    return rc;
+}
+
+/* Without roll-ups one run of states is made for all evaluation times, over which the window slides. */
+static int estimate_sliding(struct pane_reader *r, const struct source_series *s, uint32_t held_n, double *v,
+                            struct err *e)
+{
+    const struct site *site = &r->site->site;
+    struct ladder_states all = {.refs = r->refs};
+    uint32_t low = 0, high = 0, at = 0;
+    int64_t last_ms = window_end_ms(site, r->times, r->times->n - 1);
+    int rc = collect(r, s, held_n, window_end_ms(site, r->times, 0) - site->range_ms, last_ms, &at, &all, e);
+    scratch_reserve(r, &all);
+    for (uint32_t i = 0; i < r->times->n && rc == 0; i++) {
+        int64_t end_ms = window_end_ms(site, r->times, i);
+        while (high < all.n && all.refs[high].end_ms <= end_ms)
+            high++;
+        while (low < high && all.refs[low].end_ms <= end_ms - site->range_ms)
+            low++;
+        rc = estimate(r, i, all.refs + low, high - low, &v[i], e);
+    }
+    return rc;
+}
+
+static int estimate_series(struct pane_reader *r, const struct source_series *s, uint32_t held_n, double *v,
+                           struct err *e)
+{
+    if (r->ladder.levels_n == 1)
+        return estimate_sliding(r, s, held_n, v, e);
+    int rc = 0;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < r->times->n && rc == 0; i++) {
+        struct ladder_states states = {.refs = r->refs};
+        int64_t end_ms = window_end_ms(&r->site->site, r->times, i);
+        rc = collect(r, s, held_n, end_ms - r->site->site.range_ms, end_ms, &at, &states, e);
+        scratch_reserve(r, &states);
+        if (rc == 0)
+            rc = estimate(r, i, states.refs, states.n, &v[i], e);
+    }
+    return rc;
 }
 
 /* The newest pane is the head's while it grows and counts as a pane; other windows without states were read from raw.
@@ -281,11 +323,10 @@ static int estimate_series(struct pane_reader *r, uint32_t held_n, double *v, st
 static uint32_t series_source(const struct pane_reader *r, const struct source_series *s)
 {
     const struct source_result *result = r->site->result;
-    if (r->shard.view->when != WHEN_INGESTION && result->covered_ms < r->shard.windows[0].end_ms)
+    if (r->view->when != WHEN_INGESTION && result->covered_ms < result->windows[0][0].end_ms)
         return SOURCE_RAW;
-    int64_t growing_ms = result->windows_n
-                             ? result->windows[0][result->windows_n - 1].end_ms - r->shard.view->panes.step_ms
-                             : result->covered_ms;
+    int64_t growing_ms = result->windows_n ? result->windows[0][result->windows_n - 1].end_ms - r->view->panes.step_ms
+                                           : result->covered_ms;
     if (s->raw_from_ms >= result->covered_ms && s->raw_from_ms >= growing_ms && !r->left_of)
         return SOURCE_PANES;
     return SOURCE_PANES | SOURCE_RAW;
@@ -298,9 +339,7 @@ static int read_times(struct pane_reader *r, const struct source_series *s, cons
     int rc = hold_built(r, s, times_ms, values, n, &held_n, e);
     if (rc)
         return rc;
-    refs_make(r, held_n);
-    scratch_reserve(r, held_n);
-    return estimate_series(r, held_n, v, e);
+    return estimate_series(r, s, held_n, v, e);
 }
 
 /* No two evaluation times share panes: those of each window are built by themselves. */
@@ -318,8 +357,9 @@ static int read_apart(struct pane_reader *r, const struct source_series *s, cons
             from++;
         while (to < n && times_ms[to] <= end_ms)
             to++;
-        for (uint32_t w = 0; w < r->shard.windows_n; w++)
-            r->apart[w].end_ms = end_ms - (int64_t)(r->shard.windows_n - 1 - w) * r->shard.view->panes.step_ms;
+        uint32_t windows_n = r->site->result->windows_n;
+        for (uint32_t w = 0; w < windows_n; w++)
+            r->apart[w].end_ms = end_ms - (int64_t)(windows_n - 1 - w) * r->view->panes.step_ms;
         strbuf_clear(&r->built);
         r->times = &one;
         rc = read_times(r, s, times_ms + from, values + from, to - from, 0, v + i, e);
@@ -341,19 +381,25 @@ static int read_series(void *ctx, uint32_t series, const int64_t *times_ms, cons
     if (rc == 0 && r->left_of)
         hold_left(r, s, &held_n);
     if (rc == 0)
-        rc = hold_stored(r, s, &held_n, e);
-    if (rc || (held_n == 0 && n == 0))
+        ladder_series(&r->ladder, s);
+    if (rc)
         return rc;
-    r->counts->sources |= series_source(r, s);
     struct vec_series *out = &r->out[series];
+    uint64_t before = r->counts->states_n;
     out->v = value_array(r->ev, r->times->n);
     if (!out->v)
         return arena_check(r->ev->arena, "query", e);
+    ladder_series(&r->ladder, s);
     out->labels = s->labels;
     enum statistic statistic = r->site->site.statistic;
     out->drop_name = statistic != STATISTIC_LAST && statistic != STATISTIC_FIRST;
-    return r->apart ? read_apart(r, s, times_ms, values, n, out->v, e)
-                    : read_times(r, s, times_ms, values, n, held_n, out->v, e);
+    rc = r->apart ? read_apart(r, s, times_ms, values, n, out->v, e)
+                  : read_times(r, s, times_ms, values, n, held_n, out->v, e);
+    if (r->counts->states_n == before)
+        out->v = NULL; /* no window of it holds a sample */
+    else
+        r->counts->sources |= series_source(r, s);
+    return rc;
 }
 
 static int read_all(struct pane_reader *r, struct err *e)
@@ -384,9 +430,11 @@ static int reader_init(struct pane_reader *r, struct err *e)
 {
     const struct source_result *result = r->site->result;
     struct arena *a = r->ev->arena;
-    int rc = pane_shard_init(&r->shard, r->site->view, result, r->ev->txn, a, e);
+    const struct pane_site *p = r->site;
+    int rc = ladder_init(&r->ladder, p->view, p->rollups, p->rollups_n, result, r->ev->txn, a, e);
+    r->ladder.finite_only = needs_finite(r);
     if (rc == 0)
-        rc = state_builder_init(&r->builder, r->site->view->family, &r->site->view->params, e);
+        rc = state_builder_init(&r->builder, r->view->family, &r->view->params, e);
     if (rc)
         return rc;
     enum { EDGES = 2 };
@@ -401,7 +449,13 @@ static int reader_init(struct pane_reader *r, struct err *e)
 static int estimate_from(struct eval *ev, const struct pane_site *p, const struct times *t, struct source_window *apart,
                          struct value *ret, struct pane_counts *counts, struct err *e)
 {
-    struct pane_reader r = {.ev = ev, .site = p, .times = t, .apart = apart, .counts = counts};
+    struct pane_reader r = {.ev = ev,
+                            .site = p,
+                            .view = p->view,
+                            .family = family_get(p->view->family),
+                            .times = t,
+                            .apart = apart,
+                            .counts = counts};
     const struct source_result *result = p->result;
     int rc = reader_init(&r, e);
     if (rc == 0)

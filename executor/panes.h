@@ -2,6 +2,7 @@
  * Reading a site from panes: for each evaluation time the states of its window and one estimate over them, without a
  * merge. States come from the store or from early windows in memory; what no pane serves (the still-growing pane,
  * missing windows, series with late samples) is built on the spot from raw, by the same kernel.
+ * A long window is covered by roll-ups inside and by the view's own panes at both ends.
  *
  * Panes serve when they tile the window of every evaluation time; or, when there is one window only, when they fill
  * most of it: whole panes inside, raw samples at the two ragged edges.
@@ -19,6 +20,8 @@
 
 struct pane_site {
     const struct plan_view *view;
+    const struct plan_view *const *rollups; /* ladder_views */
+    uint32_t rollups_n;
     struct site site;
     const struct source_result *result; /* answer to panes_request */
     const struct source_result *left;   /* answer to panes_left_request; NULL without a left edge */
@@ -30,10 +33,11 @@ enum pane_fit { PANES_UNFIT = 1, PANES_RAGGED, PANES_WHOLE };
 /* How this view's panes fit the site's windows at the times `t`. Those built at each read end where the windows do;
  * kept ones serve whole windows only. */
 enum pane_fit panes_fit(const struct plan_view *view, const struct site *site, const struct times *t);
-/* What the snapshot must hold for the site: its selector's series, and windows of `view`: their states where panes are
- * stored, their revisions where they are kept by the process that reads them. */
-void panes_request(const struct plan_view *view, const struct site *site, const struct times *t,
-                   struct source_request *ret);
+/* What the snapshot must hold for the site, of which view, roll-ups and site are given: its selector's series, and
+ * windows of them: their states where panes are stored, their revisions where they are kept by the process that reads
+ * them. */
+int panes_request(const struct pane_site *p, const struct times *t, struct arena *a, struct source_request *ret,
+                  struct err *e);
 /* And the raw samples of the left edge, from the same moment; false when there is none. */
 bool panes_left_request(const struct plan_view *view, const struct site *site, const struct times *t,
                         struct source_request *ret);

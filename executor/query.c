@@ -2,6 +2,7 @@
 
 #include "executor/bind.h"
 #include "executor/function_info.h"
+#include "executor/ladder.h"
 #include "executor/panes.h"
 #include "executor/raw.h"
 #include "executor/result.h"
@@ -84,6 +85,13 @@ static int check_type(const struct run *r, const struct expr *root, struct err *
 }
 
 /* ---- naming what will be read ---- */
+static void site_views(struct run *r, const struct plan_node *estimate, struct pane_site *p)
+{
+    uint32_t view = r->bound.nodes[r->bound.edges[estimate->in_first]].view;
+    p->view = &r->bound.plan->views[view];
+    p->rollups = ladder_views(r->bound.plan, view, r->ev.arena, &p->rollups_n);
+}
+
 static int add_node(struct run *r, uint32_t id, struct err *e)
 {
     const struct plan_node *node = &r->bound.nodes[id];
@@ -100,14 +108,14 @@ static int add_node(struct run *r, uint32_t id, struct err *e)
     }
     if (node->op == PLAN_OP_ESTIMATE) {
         struct source_request request;
-        struct site site;
-        if (!site_of(r->exprs[id], &site))
+        struct pane_site p = {0};
+        if (!site_of(r->exprs[id], &p.site))
             return err_set(e, ERR_INTERNAL, "a plan's estimate is not a function over one selector");
-        const struct plan_node *read = &r->bound.nodes[r->bound.edges[node->in_first]];
-        const struct plan_view *view = &r->bound.plan->views[read->view];
-        panes_request(view, &site, &r->t, &request);
-        code = snapshot_add_request(&r->snapshot, &request, &r->requests[id], e);
-        if (code == 0 && panes_left_request(view, &site, &r->t, &request))
+        site_views(r, node, &p);
+        code = panes_request(&p, &r->t, r->ev.arena, &request, e);
+        if (code == 0)
+            code = snapshot_add_request(&r->snapshot, &request, &r->requests[id], e);
+        if (code == 0 && panes_left_request(p.view, &p.site, &r->t, &request))
             code = snapshot_add_request(&r->snapshot, &request, &r->lefts[id], e);
         return code;
     }
@@ -158,11 +166,10 @@ static void note_guarantee(struct run *r, const struct plan_view *view, const st
 static int estimate_node(struct run *r, uint32_t id, struct value *ret, struct err *e)
 {
     const struct plan_node *node = &r->bound.nodes[id];
-    const struct plan_node *read = &r->bound.nodes[r->bound.edges[node->in_first]];
-    struct pane_site p = {.view = &r->bound.plan->views[read->view],
-                          .result = &r->snapshot.results[r->requests[id]],
+    struct pane_site p = {.result = &r->snapshot.results[r->requests[id]],
                           .sketch_seed = r->bound.plan->sketch_seed,
                           .cache = r->x->kept};
+    site_views(r, node, &p);
     site_of(r->exprs[id], &p.site);
     p.site.statistic = node->statistic; /* the operator's: it knows some that PromQL has no words for */
     if (r->lefts[id] != PLAN_NONE)
@@ -343,8 +350,12 @@ static void explain_node(const struct bound *b, uint32_t id, struct strbuf *out)
     const struct plan_node *n = &b->nodes[id];
     if (n->op == PLAN_OP_PANE_READ) {
         const struct plan_view *v = &b->plan->views[n->view];
-        strbuf_printf(out, "%s view %u %s, %u panes of %lld ms\n", plan_op_name(n->op), n->view,
+        strbuf_printf(out, "%s view %u %s, %u panes of %lld ms", plan_op_name(n->op), n->view,
                       family_get(v->family)->name, n->count, (long long)v->panes.step_ms);
+        for (uint32_t i = 0, said_n = 0; i < b->plan->views_n; i++)
+            if (ladder_rolls_up(b->plan, i, n->view))
+                strbuf_printf(out, "%s %u", said_n++ ? "," : ", rolled up by views", i);
+        strbuf_add_z(out, "\n");
         return;
     }
     if (n->op == PLAN_OP_STORED) {

@@ -1,6 +1,7 @@
 #include "executor/refresh.h"
 
 #include "base/alloc.h"
+#include "executor/ladder.h"
 #include "executor/op_build.h"
 #include "executor/scan.h"
 
@@ -14,14 +15,23 @@ struct target {
     size_t blocks_cap;
 };
 
-/* The targets that read one source, fed by one scan. */
+/* The panes a roll-up is merged from, one more state where raw samples stand in for some of them. */
+struct roll_up {
+    const struct plan_view *below;
+    struct ladder panes;
+    struct state_builder rest;
+    struct state_ref *refs;
+};
+
+/* The targets that read one source, fed by one scan; or one roll-up. */
 struct feed {
     const struct refresh_run *run;
     const struct source_result *result;
     struct arena *arena;
     struct target **targets;
     uint32_t targets_n;
-    uint32_t metric, shard; /* of the open blocks */
+    struct roll_up *roll_up; /* NULL: targets are built from samples */
+    uint32_t metric, shard;  /* of the open blocks */
 };
 
 static int target_finish(struct target *t, struct arena *a, struct err *e)
@@ -49,18 +59,16 @@ static int feed_finish_blocks(struct feed *f, struct err *e)
     return 0;
 }
 
-static int target_add(struct feed *f, struct target *t, const struct source_series *s, const int64_t *times_ms,
-                      const double *values, uint32_t n, struct err *e)
+/* Only a sketch that draws at random takes a seed of its own; the rest share the sketch seed. */
+static uint64_t seed_of(const struct feed *f, const struct plan_view *v, const struct source_series *s)
+{
+    uint64_t seed = f->run->plan->sketch_seed;
+    return v->family == FAMILY_KLL ? state_seed(seed, v->identity, &s->labels, f->run->end_ms) : seed;
+}
+
+static void target_put(struct feed *f, struct target *t, const struct source_series *s, struct str state, uint64_t n)
 {
     const struct refresh_run *run = f->run;
-    uint64_t seed = run->plan->sketch_seed;
-    /* Only a sketch that draws at random takes a seed of its own; the rest share the sketch seed. */
-    if (t->view->family == FAMILY_KLL)
-        seed = state_seed(seed, t->view->identity, &s->labels, run->end_ms);
-    struct str state;
-    int rc = state_builder_run(&t->states, run->end_ms, times_ms, values, n, seed, &state, e);
-    if (rc)
-        return rc;
     if (!t->open) {
         struct pane_key key = {t->output->store_view, run->end_ms, f->metric, f->shard};
         pane_builder_start(&t->block, &key, t->view->family, t->states.family->fixed_size,
@@ -71,7 +79,43 @@ static int target_add(struct feed *f, struct target *t, const struct source_seri
                      t->states.family->flags((const uint8_t *)state.p, state.n), n);
     t->output->states_n++;
     t->output->samples_n += n;
-    return 0;
+}
+
+static int target_add(struct feed *f, struct target *t, const struct source_series *s, const int64_t *times_ms,
+                      const double *values, uint32_t n, struct err *e)
+{
+    struct str state;
+    int rc = state_builder_run(&t->states, f->run->end_ms, times_ms, values, n, seed_of(f, t->view, s), &state, e);
+    if (rc == 0)
+        target_put(f, t, s, state, n);
+    return rc;
+}
+
+/* The panes below up to where raw samples take over, and one state of those samples. */
+static int target_merge(struct feed *f, struct target *t, const struct source_series *s, const int64_t *times_ms,
+                        const double *values, uint32_t n, struct err *e)
+{
+    struct roll_up *u = f->roll_up;
+    struct ladder_states states = {.refs = u->refs};
+    const struct family_info *family = t->states.family;
+    int64_t end_ms = f->run->end_ms;
+    struct str state;
+    ladder_series(&u->panes, s);
+    int rc = ladder_cover(&u->panes, end_ms - t->view->panes.step_ms, s->raw_from_ms, &states, e);
+    if (rc == 0 && n > 0) {
+        rc = state_builder_run(&u->rest, end_ms, times_ms, values, n, seed_of(f, u->below, s), &state, e);
+        if (rc == 0) {
+            states.refs[states.n++] = (struct state_ref){(const uint8_t *)state.p, (uint32_t)state.n, end_ms};
+            states.samples_n += family->count((const uint8_t *)state.p, state.n);
+        }
+    }
+    if (rc != 0 || states.n == 0)
+        return rc;
+    rc = state_builder_merge(&t->states, end_ms, states.refs, states.n, states.samples_n, seed_of(f, t->view, s),
+                             &state, e);
+    if (rc == 0)
+        target_put(f, t, s, state, family->count((const uint8_t *)state.p, state.n));
+    return rc;
 }
 
 static int feed_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n,
@@ -79,7 +123,7 @@ static int feed_series(void *ctx, uint32_t series, const int64_t *times_ms, cons
 {
     struct feed *f = ctx;
     const struct source_series *s = &f->result->series[series];
-    if (n == 0)
+    if (n == 0 && !f->roll_up)
         return 0;
     if (s->metric != f->metric || s->ordinal / SHARD_SERIES != f->shard) {
         int rc = feed_finish_blocks(f, e);
@@ -89,7 +133,8 @@ static int feed_series(void *ctx, uint32_t series, const int64_t *times_ms, cons
         f->shard = s->ordinal / SHARD_SERIES;
     }
     for (uint32_t i = 0; i < f->targets_n; i++) {
-        int rc = target_add(f, f->targets[i], s, times_ms, values, n, e);
+        int rc = f->roll_up ? target_merge(f, f->targets[i], s, times_ms, values, n, e)
+                            : target_add(f, f->targets[i], s, times_ms, values, n, e);
         if (rc)
             return rc;
     }
@@ -126,10 +171,23 @@ static int series_to_skip(const struct refresh_run *r, const struct source_resul
     return 0;
 }
 
+static int roll_up_init(struct feed *f, struct store_txn *txn, struct err *e)
+{
+    struct roll_up *u = f->roll_up;
+    const struct plan_view *v = u->below;
+    u->refs = ARENA_ARRAY(f->arena, struct state_ref, f->result->windows_n + 1u);
+    int rc = arena_check(f->arena, "refresh", e);
+    if (rc == 0)
+        rc = ladder_init(&u->panes, v, NULL, 0, f->result, txn, f->arena, e);
+    return rc != 0 ? rc : state_builder_init(&u->rest, v->family, &v->params, e);
+}
+
 static int feed_run(struct feed *f, struct store_txn *txn, struct err *e)
 {
     const uint64_t *skip;
     int rc = series_to_skip(f->run, f->result, f->arena, &skip, e);
+    if (rc == 0 && f->roll_up)
+        rc = roll_up_init(f, txn, e);
     if (rc)
         return rc;
     f->metric = f->shard = UINT32_MAX;
@@ -157,35 +215,58 @@ static int target_init(struct target *t, const struct refresh_run *r, uint32_t i
     return state_builder_init(&t->states, v->family, &v->params, e);
 }
 
-/* One request per distinct source; feeds_n of them. */
+static void request_of(const struct refresh_run *r, const struct target *t, struct source_request *ret)
+{
+    const struct plan_source *s = &r->plan->sources[t->view->source];
+    *ret = (struct source_request){.matchers = s->matchers,
+                                   .matchers_n = s->matchers_n,
+                                   .start_ms = r->end_ms - t->view->panes.step_ms,
+                                   .end_ms = r->end_ms};
+}
+
+/* A roll-up has a request of its own: for the panes below. */
+static void roll_up_make(const struct refresh_run *r, const struct target *t, struct feed *f,
+                         struct source_request *request, struct roll_up *u)
+{
+    const struct plan_view *below = u->below = &r->plan->views[t->view->level_of];
+    f->roll_up = u;
+    request_of(r, t, request);
+    request->identities = &below->identity;
+    request->identities_n = 1;
+    request->width_ms = below->panes.step_ms;
+    request->phase_ms = below->panes.phase_ms;
+}
+
+/* One request per distinct source, and one per roll-up; feeds_n of them. */
 static uint32_t feeds_make(const struct refresh_run *r, struct target *targets, struct target **grouped,
-                           struct feed *feeds, struct source_request *requests, struct arena *a)
+                           struct feed *feeds, struct source_request *requests, struct roll_up *roll_ups,
+                           struct arena *a)
 {
     uint32_t feeds_n = 0, used = 0;
     for (uint32_t i = 0; i < r->views_n; i++) {
         uint32_t source = targets[i].view->source;
-        bool seen = false;
-        for (uint32_t j = 0; j < i && !seen; j++)
-            seen = targets[j].view->source == source;
+        bool merges = targets[i].view->level_of != PLAN_NONE, seen = false;
+        for (uint32_t j = 0; j < i && !seen && !merges; j++)
+            seen = targets[j].view->source == source && targets[j].view->level_of == PLAN_NONE;
         if (seen)
             continue;
         struct feed *f = &feeds[feeds_n];
         *f = (struct feed){.run = r, .arena = a, .targets = grouped + used};
-        for (uint32_t j = i; j < r->views_n; j++)
-            if (targets[j].view->source == source)
+        for (uint32_t j = i; j < (merges ? i + 1 : r->views_n); j++)
+            if (merges || (targets[j].view->source == source && targets[j].view->level_of == PLAN_NONE))
                 f->targets[f->targets_n++] = &targets[j];
         used += f->targets_n;
-        const struct plan_source *s = &r->plan->sources[source];
-        requests[feeds_n++] = (struct source_request){.matchers = s->matchers,
-                                                      .matchers_n = s->matchers_n,
-                                                      .start_ms = r->end_ms - targets[i].view->panes.step_ms,
-                                                      .end_ms = r->end_ms};
+        if (merges)
+            roll_up_make(r, &targets[i], f, &requests[feeds_n], &roll_ups[i]);
+        else
+            request_of(r, &targets[i], &requests[feeds_n]);
+        feeds_n++;
     }
     return feeds_n;
 }
 
 static int feeds_run(const struct refresh_run *r, struct feed *feeds, const struct source_request *requests,
-                     uint32_t feeds_n, struct arena *a, struct err *e)
+                     uint32_t feeds_n, struct arena *a, uint32_t *ret_raw_reads, struct err *e)
 {
     struct source_result *results = arena_zalloc(a, feeds_n * sizeof *results);
     if (!results)
@@ -197,6 +278,7 @@ static int feeds_run(const struct refresh_run *r, struct feed *feeds, const stru
     rc = r->source->store ? store_read_begin(r->source->store, &txn, e) : 0;
     for (uint32_t i = 0; i < feeds_n && rc == 0; i++) {
         feeds[i].result = &results[i];
+        *ret_raw_reads += !feeds[i].roll_up || results[i].covered_ms < r->end_ms;
         rc = feed_run(&feeds[i], txn, e);
     }
     store_read_end(txn);
@@ -211,22 +293,22 @@ int refresh_window(const struct refresh_run *r, struct arena *a, struct refresh_
     struct target **grouped = arena_zalloc(a, r->views_n * sizeof *grouped);
     struct feed *feeds = arena_zalloc(a, r->views_n * sizeof *feeds);
     struct source_request *requests = arena_zalloc(a, r->views_n * sizeof *requests);
-    if (!targets || !grouped || !feeds || !requests)
+    struct roll_up *roll_ups = arena_zalloc(a, r->views_n * sizeof *roll_ups);
+    *ret_raw_reads = 0;
+    if (!targets || !grouped || !feeds || !requests || !roll_ups)
         return arena_check(a, "refresh", e);
     int rc = 0;
     for (uint32_t i = 0; i < r->views_n && rc == 0; i++)
         rc = target_init(&targets[i], r, i, &outputs[i], e);
-    uint32_t feeds_n = 0;
     if (rc == 0) {
-        feeds_n = feeds_make(r, targets, grouped, feeds, requests, a);
-        rc = feeds_run(r, feeds, requests, feeds_n, a, e);
+        uint32_t feeds_n = feeds_make(r, targets, grouped, feeds, requests, roll_ups, a);
+        rc = feeds_run(r, feeds, requests, feeds_n, a, ret_raw_reads, e);
     }
     for (uint32_t i = 0; i < r->views_n; i++) {
         state_builder_done(&targets[i].states);
         pane_builder_done(&targets[i].block);
+        state_builder_done(&roll_ups[i].rest);
     }
-    if (rc == 0)
-        *ret_raw_reads = feeds_n;
     return rc;
 }
 

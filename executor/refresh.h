@@ -1,7 +1,8 @@
 /*
  * The precompute half: one run per refresh group and window. Raw samples of the window are read once per source,
- * however many views the group has; each target view's states come back as pane blocks, the same bytes that go to the
- * store.
+ * however many views the group has; a roll-up is merged from the panes of the view below, raw samples standing in for
+ * panes that are not there or not clean. Each target view's states come back as pane blocks, the same bytes that go to
+ * the store.
  */
 #ifndef EXECUTOR_REFRESH_H
 #define EXECUTOR_REFRESH_H
@@ -28,7 +29,7 @@ struct refresh_run {
     uint32_t revision;
     struct pool *pool; /* may be NULL */
 };
-/* outputs[views_n] in `a`. *ret_raw_reads: raw window reads done (1 per source). */
+/* outputs[views_n] in `a`. *ret_raw_reads: raw window reads done (1 per source, and per roll-up that lacks panes). */
 int refresh_window(const struct refresh_run *r, struct arena *a, struct refresh_output *outputs,
                    uint32_t *ret_raw_reads, struct err *e);
 

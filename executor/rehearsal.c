@@ -112,28 +112,45 @@ static int window_states(const struct stage *s, uint32_t view, int64_t end_ms, s
     return rc;
 }
 
+/* Windows of a view within the span, all refreshed early. */
+static int list_view(const struct stage *s, const uint8_t identity[IDENTITY_BYTES], struct grid panes,
+                     const struct source_request *q, struct arena *a, struct source_level *ret, struct err *e)
+{
+    int64_t first_ms = grid_through(panes.phase_ms, panes.step_ms).phase_ms;
+    first_ms += -floor_div(-(q->start_ms + panes.step_ms - first_ms), panes.step_ms) * panes.step_ms;
+    ret->view = view_of(s->plan, identity);
+    ret->windows_n = first_ms <= q->end_ms ? (uint32_t)((q->end_ms - first_ms) / panes.step_ms) + 1 : 0;
+    ret->windows = ARENA_ARRAY(a, struct source_window, ret->windows_n + 1u);
+    struct window_states *states = ARENA_ARRAY(a, struct window_states, ret->windows_n + 1u);
+    int rc = arena_check(a, "rehearsal", e);
+    for (uint32_t w = 0; rc == 0 && w < ret->windows_n; w++) {
+        ret->windows[w] = (struct source_window){
+            .end_ms = first_ms + (int64_t)w * panes.step_ms, .status = WINDOW_EARLY, .early = &states[w]};
+        rc = window_states(s, ret->view, ret->windows[w].end_ms, a, &states[w], e);
+    }
+    return rc;
+}
+
 static int list_windows(const struct stage *s, const struct source_request *q, struct arena *a, struct source_result *r,
                         struct err *e)
 {
-    struct grid panes = {q->width_ms, q->phase_ms};
-    int64_t first_ms = grid_through(panes.phase_ms, panes.step_ms).phase_ms;
-    first_ms += -floor_div(-(q->start_ms + q->width_ms - first_ms), q->width_ms) * q->width_ms;
-    r->windows_n = first_ms <= q->end_ms ? (uint32_t)((q->end_ms - first_ms) / q->width_ms) + 1 : 0;
+    struct source_level own = {0};
     r->windows = ARENA_ARRAY(a, struct source_window *, q->identities_n);
+    r->levels = ARENA_ARRAY(a, struct source_level, q->rollups_n);
     uint32_t *views = ARENA_ARRAY(a, uint32_t, q->identities_n);
     int rc = arena_check(a, "rehearsal", e);
     r->views = views;
-    r->covered_ms = r->windows_n ? first_ms + (int64_t)(r->windows_n - 1) * q->width_ms : q->start_ms;
     for (uint32_t i = 0; rc == 0 && i < q->identities_n; i++) {
-        views[i] = view_of(s->plan, q->identities[i]);
-        struct source_window *windows = r->windows[i] = ARENA_ARRAY(a, struct source_window, r->windows_n + 1u);
-        struct window_states *states = ARENA_ARRAY(a, struct window_states, r->windows_n + 1u);
-        rc = arena_check(a, "rehearsal", e);
-        for (uint32_t w = 0; rc == 0 && w < r->windows_n; w++) {
-            windows[w] = (struct source_window){first_ms + (int64_t)w * q->width_ms, WINDOW_EARLY, &states[w]};
-            rc = window_states(s, views[i], windows[w].end_ms, a, &states[w], e);
-        }
+        rc = list_view(s, q->identities[i], (struct grid){q->width_ms, q->phase_ms}, q, a, &own, e);
+        views[i] = own.view;
+        r->windows[i] = own.windows;
     }
+    for (uint32_t i = 0; rc == 0 && i < q->rollups_n; i++) {
+        const struct source_rollup *level = &q->rollups[i];
+        rc = list_view(s, level->identity, (struct grid){level->width_ms, level->phase_ms}, q, a, &r->levels[i], e);
+    }
+    r->windows_n = own.windows_n;
+    r->covered_ms = own.windows_n ? own.windows[own.windows_n - 1].end_ms : q->start_ms;
     return rc;
 }
 

@@ -313,16 +313,51 @@ static void group_begin(struct ingest *in, struct group_state *g)
  */
 enum { SETTLE_MS = 250 };
 
+/* Are windows of the view behind `from` still to be backfilled? */
+static bool is_filling(const struct group_state *g, uint32_t plan_view, int64_t from_ms)
+{
+    for (uint32_t i = 0; i < g->views_n; i++) {
+        const struct view_state *v = &g->views[i];
+        if (v->plan_view == plan_view)
+            return v->backfill_from_ms < v->complete_from_ms && v->complete_from_ms > from_ms;
+    }
+    return false;
+}
+
+/* How far every group that this one's views roll up has come: its windows follow theirs. Where there is nothing but
+ * roll-ups they also wait for panes below that a backfill is about to bring, which would else be read from raw. */
+static void inputs_reach(struct ingest *in, const struct group_state *g, int64_t from_ms, int64_t *ret_early_ms,
+                         int64_t *ret_sealed_ms)
+{
+    bool only_roll_ups = true, filling = false;
+    *ret_early_ms = *ret_sealed_ms = INT64_MAX;
+    for (uint32_t i = 0; i < g->views_n; i++) {
+        uint32_t below = in->plan->views[g->views[i].plan_view].level_of;
+        const struct group_state *from =
+            below == PLAN_NONE ? NULL : windows_group(&in->windows, in->plan->views[below].panes);
+        only_roll_ups &= from != NULL;
+        if (!from)
+            continue;
+        filling |= is_filling(from, below, from_ms);
+        *ret_early_ms = from->early_to_ms < *ret_early_ms ? from->early_to_ms : *ret_early_ms;
+        *ret_sealed_ms = from->sealed_to_ms < *ret_sealed_ms ? from->sealed_to_ms : *ret_sealed_ms;
+    }
+    if (only_roll_ups && filling)
+        *ret_early_ms = INT64_MIN;
+}
+
 /* One step of a group: its next seal or early refresh. *ret_more is false when nothing is due. */
 static int group_step(struct ingest *in, struct group_state *g, int64_t clock_ms, bool settled, bool *ret_more,
                       struct err *e)
 {
     int64_t watermark_ms = clock_ms - in->options.lateness_ms;
     int64_t early_ms = g->early_to_ms + g->window.step_ms, seal_ms = g->sealed_to_ms + g->window.step_ms;
+    int64_t inputs_early_ms, inputs_sealed_ms;
+    inputs_reach(in, g, g->early_to_ms, &inputs_early_ms, &inputs_sealed_ms);
     *ret_more = true;
-    if (g->sealed_to_ms < g->early_to_ms && seal_ms <= watermark_ms)
+    if (g->sealed_to_ms < g->early_to_ms && seal_ms <= watermark_ms && seal_ms <= inputs_sealed_ms)
         return seal_window(in, g, seal_ms, e);
-    if (early_ms < clock_ms || (early_ms == clock_ms && settled))
+    if ((early_ms < clock_ms || (early_ms == clock_ms && settled)) && early_ms <= inputs_early_ms)
         return refresh_early(in, g, early_ms, e);
     *ret_more = false;
     return 0;

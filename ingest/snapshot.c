@@ -125,6 +125,53 @@ static int list_windows(struct ingest *in, const struct source_request *q, struc
     return rc;
 }
 
+static int list_dirty(const struct dirty_window *d, struct arena *a, struct source_window *w, struct err *e)
+{
+    roaring_bitmap_t *both = d->rebuilding ? roaring_bitmap_or(d->series, d->rebuilding) : d->series;
+    w->dirty_n = (uint32_t)roaring_bitmap_get_cardinality(both);
+    uint32_t *ids = ARENA_ARRAY(a, uint32_t, w->dirty_n);
+    if (ids)
+        roaring_bitmap_to_uint32_array(both, ids);
+    if (both != d->series)
+        roaring_bitmap_free(both);
+    w->dirty = ids;
+    return arena_check(a, "query", e);
+}
+
+/* Windows of a roll-up, of which any may be missing; readers then take those below. */
+static int list_level(struct ingest *in, const struct source_request *q, const struct source_rollup *r,
+                      struct held_windows *held, struct arena *a, struct source_level *ret, struct err *e)
+{
+    struct group_state *g = NULL;
+    uint32_t view = 0;
+    int64_t first_ms = grid_ceil((struct grid){r->width_ms, r->phase_ms}, q->start_ms + r->width_ms);
+    *ret = (struct source_level){.view = SOURCE_NO_VIEW};
+    if (first_ms > q->end_ms || !windows_find(&in->windows, r->identity, &g, &view))
+        return 0;
+    ret->view = g->views[view].store_view;
+    ret->windows_n = (uint32_t)((q->end_ms - first_ms) / r->width_ms) + 1; /* fewer than of the view below */
+    ret->windows = ARENA_ARRAY(a, struct source_window, ret->windows_n);
+    int rc = arena_check(a, "query", e);
+    for (uint32_t i = 0; i < ret->windows_n && rc == 0; i++) {
+        struct source_window *w = &ret->windows[i];
+        *w = window_status(in, g, view, first_ms + (int64_t)i * r->width_ms, held);
+        const struct dirty_window *d = dirty_find(&g->dirty, w->end_ms);
+        if (d && w->status != WINDOW_MISSING)
+            rc = list_dirty(d, a, w, e);
+    }
+    return rc;
+}
+
+static int list_levels(struct ingest *in, const struct source_request *q, struct arena *a, struct source_result *r,
+                       struct err *e)
+{
+    r->levels = ARENA_ARRAY(a, struct source_level, q->rollups_n);
+    int rc = arena_check(a, "query", e);
+    for (uint32_t i = 0; i < q->rollups_n && rc == 0; i++)
+        rc = list_level(in, q, &q->rollups[i], r->held, a, &r->levels[i], e);
+    return rc;
+}
+
 /* Series whose last sample is before the span have nothing in it, in head or store. */
 static bool may_have_samples(const struct ingest *in, uint32_t id, const struct source_request *q)
 {
@@ -186,6 +233,8 @@ static int snapshot_one(struct ingest *in, const struct source_request *q, struc
     int rc = catalog_select(in->catalog, q->matchers, q->matchers_n, a, &ids, &n, e);
     if (rc == 0 && q->width_ms > 0)
         rc = list_windows(in, q, a, r, &dirty, e);
+    if (rc == 0 && q->rollups_n)
+        rc = list_levels(in, q, a, r, e);
     return rc ? rc : copy_series(in, q, ids, n, &dirty, a, r, e);
 }
 

@@ -120,6 +120,9 @@ static int check_merge(struct check *c, uint32_t id)
     if (coverage_definition(&ours) != coverage_definition(&theirs))
         return check_fail_node(c, id, "definition_mismatch", "views %u and %u are different states", n->view,
                                v->level_of);
+    if (c->p->views[v->level_of].when != v->when)
+        return check_fail_node(c, id, "illegal_input_phase", "views %u and %u are not built at the same time", n->view,
+                               v->level_of);
     int rc = check_roll_up(c, id, &c->p->views[v->level_of]);
     return rc != 0 ? rc : check_owner(c, id);
 }

@@ -15,6 +15,12 @@
 
 enum { SOURCE_NO_VIEW = UINT32_MAX };
 
+/* A view that rolls up the one a request reads: panes of its own width and phase. */
+struct source_rollup {
+    const uint8_t *identity; /* 16 bytes */
+    int64_t width_ms, phase_ms;
+};
+
 /* Samples of the matching series with start_ms < t <= end_ms. */
 struct source_request {
     const struct matcher *matchers;
@@ -31,6 +37,8 @@ struct source_request {
     const uint8_t (*identities)[16];
     uint32_t identities_n;
     int64_t width_ms, phase_ms;
+    const struct source_rollup *rollups; /* whose windows within the span are listed too */
+    uint32_t rollups_n;
     /* Instant selectors at one time: of each series the newest of these samples is enough, and others may be left out.
      */
     bool newest_only;
@@ -57,6 +65,15 @@ struct source_window {
     int64_t end_ms;
     enum window_status status;
     const struct window_states *early; /* WINDOW_EARLY */
+    /* Of a roll-up: ids of the series whose states are not to be trusted, ascending. */
+    const uint32_t *dirty;
+    uint32_t dirty_n;
+};
+/* Windows of a roll-up that lie wholly in the span, ascending by end; any of them may be missing. */
+struct source_level {
+    struct source_window *windows;
+    uint32_t windows_n;
+    uint32_t view; /* store view number, SOURCE_NO_VIEW if the store has none yet */
 };
 
 struct source_series {
@@ -83,8 +100,9 @@ struct source_result {
      * those of every snapshot, of this source in this process, that gives it the same number; what comes later raises
      * it. */
     const uint64_t *revisions;
-    const uint32_t *views; /* [identities_n] store view numbers, SOURCE_NO_VIEW if the store has none yet */
-    int64_t covered_ms;    /* end of the unbroken run of windows with states from start_ms; start_ms without views */
+    const uint32_t *views;       /* [identities_n] store view numbers, SOURCE_NO_VIEW if the store has none yet */
+    struct source_level *levels; /* [rollups_n] */
+    int64_t covered_ms; /* end of the unbroken run of windows with states from start_ms; start_ms without views */
     int64_t watermark_ms;
     void *held; /* the source's own: what release lets go */
 };

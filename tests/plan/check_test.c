@@ -95,6 +95,7 @@ BREAK(merge_of_another_alpha, s->views[2].params.alpha = 0.02; sample_sign(s, 2)
 BREAK(roll_up_of_wider, s->views[2].panes = (struct grid){5 * SECOND, 0}; sample_sign(s, 2))
 BREAK(roll_up_does_not_divide, s->views[2].panes = (struct grid){65 * SECOND, 0}; sample_sign(s, 2))
 BREAK(roll_up_off_phase, s->views[2].panes.phase_ms = 5 * SECOND; sample_sign(s, 2))
+BREAK(roll_up_kept_otherwise, latency_views_at(s, WHEN_QUERY_KEPT); s->views[1].when = WHEN_QUERY)
 BREAK(view_not_made_by_its_node, s->views[0].node = BUILD_DDSKETCH)
 BREAK(view_made_by_a_scan, s->views[3].node = SCAN_REQUESTS)
 
@@ -213,6 +214,7 @@ static const struct {
     {break_roll_up_of_wider, "group_cycle"},
     {break_roll_up_does_not_divide, "chain_does_not_tile"},
     {break_roll_up_off_phase, "chain_does_not_tile"},
+    {break_roll_up_kept_otherwise, "illegal_input_phase"},
     {break_view_not_made_by_its_node, "bad_node"},
     {break_view_made_by_a_scan, "bad_node"},
     {break_operand_missing, "operands_differ"},
