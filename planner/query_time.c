@@ -83,6 +83,33 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
+/*
+ * Work that the cost model takes for that of every function, and is not: what raw samples say from the ends of a window
+ * or from running counts, and sets of values, whose merging is no less than the samples. NULL: a window's samples are
+ * gone through.
+ */
+static const char *raw_is_quick(enum statistic s)
+{
+    switch (s) {
+    case STATISTIC_RATE:
+    case STATISTIC_INCREASE:
+    case STATISTIC_DELTA:
+    case STATISTIC_IRATE:
+    case STATISTIC_IDELTA:
+    case STATISTIC_FIRST:
+    case STATISTIC_LAST:
+    case STATISTIC_COUNT:
+    case STATISTIC_PRESENT:
+    case STATISTIC_CHANGES:
+    case STATISTIC_RESETS:
+        return "dearer: raw samples answer it without going through each window";
+    case STATISTIC_DISTINCT:
+        return "dearer: sets of values take as long to merge as samples to count";
+    default:
+        return NULL;
+    }
+}
+
 /* The widest panes that the windows of one run have in common; it does not matter when the runs are. */
 static void offer_unkept(struct planning *p, uint32_t demand, uint32_t state)
 {
@@ -96,6 +123,8 @@ static void offer_unkept(struct planning *p, uint32_t demand, uint32_t state)
         return;
     struct candidate c = candidate_of(p, demand, chain);
     c.run_cost = cost_query_build(p, d, &p->chains[chain]) + cost_query_read(p, d, &p->chains[chain], c.count);
+    if (!c.reason && !raw->reason)
+        c.reason = raw_is_quick(d->site->statistic);
     if (!c.reason && !raw->reason && c.run_cost >= raw->run_cost)
         c.reason = arena_printf(p->arena, "dearer: %.4g CPU-ms a run, as many as raw samples (%.4g) or more",
                                 c.run_cost, raw->run_cost);

@@ -170,6 +170,13 @@ START_TEST(built_at_each_read)
     for (uint32_t d = 1; d < 3; d++)
         ck_assert_ptr_nonnull(strstr(built_when(&o, d, WHEN_QUERY)->reason, "dearer: "));
     done(&o);
+    /* Raw samples tell a rate from a window's ends, and do not go through it as the model has it. */
+    offer(&o, "queries: [{query: 'rate(x[5m])', rate: 0.01/s, range: {length: 1h, step: 40s}}]\n"
+              "data: {metrics: {x: {series: 1, interval: 1s}}}");
+    c = built_when(&o, 0, WHEN_QUERY);
+    ck_assert_double_lt(c->run_cost, o.p.candidates[0].run_cost);
+    ck_assert_ptr_nonnull(strstr(c->reason, "dearer: raw samples answer it without"));
+    done(&o);
 }
 END_TEST
 
