@@ -17,7 +17,9 @@ bool duration_seconds_to_ms(double seconds, int64_t *ret_ms)
 {
     if (!(fabs(seconds) < DURATION_SECONDS_MAX))
         return false;
-    *ret_ms = (int64_t)(round(seconds * 1e9) / 1e6);
+    int64_t ms = (int64_t)(round(seconds * 1e9) / 1e6), further = seconds < 0 ? ms - 1 : ms + 1;
+    /* Beyond 2^53 ns the product is off by a few ns: what was written as whole ms stays that. */
+    *ret_ms = (double)further / 1e3 == seconds ? further : ms;
     return true;
 }
 

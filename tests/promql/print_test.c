@@ -66,6 +66,10 @@ static const struct {
     {"foo offset -5m", "foo offset -5m"},
     {"foo offset 300", "foo offset 5m"},
     {"foo offset 0s", "foo"},
+    {"foo offset 17000000.0123", "foo offset 196d18h13m20s12ms"}, /* more ns than a double holds */
+    {"foo offset -196d18h13m20s12ms", "foo offset -196d18h13m20s12ms"},
+    {"foo[17000000.012]", "foo[196d18h13m20s12ms]"},
+    {"foo offset 2.0129", "foo offset 2s12ms"},
     {"foo offset 5m @ 1.2345", "foo @ 1.235 offset 5m"},
     {"foo @ start() offset -1w", "foo @ start() offset -1w"},
     {"foo @ -10", "foo @ -10.000"},
