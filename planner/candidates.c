@@ -251,6 +251,8 @@ static void add_panes(struct planning *p, const struct offer *offer, uint32_t ch
     made.form = made.count == 1 ? FORM_WHOLE : FORM_CHAIN;
     made.run_cost = cost_chain_run(p, d, c, made.count);
     candidate_add(p, made);
+    if (!made.reason)
+        offer_ladders(p, &made);
 }
 
 /* A form that has no chain to stand on; panes.step_ms 0: the family in any form. */
@@ -362,14 +364,16 @@ static int list_candidates(const struct offers *o, struct err *e)
 
 static int index_chain_readers(struct planning *p, struct err *e)
 {
-    p->chain_readers = ARENA_ARRAY(p->arena, uint32_t, p->candidates_n);
+    size_t readers_n = 0;
+    for (uint32_t i = 0; i < p->candidates_n; i++) {
+        const struct candidate *c = &p->candidates[i];
+        for (uint32_t k = c->reason ? NONE : candidate_top(c); k != NONE; k = candidate_next(p, c, k), readers_n++)
+            p->chains[k].n++;
+    }
+    p->chain_readers = ARENA_ARRAY(p->arena, uint32_t, readers_n);
     int rc = arena_check(p->arena, "planning", e);
     if (rc != 0)
         return rc;
-    for (uint32_t i = 0; i < p->candidates_n; i++) {
-        if (p->candidates[i].chain != NONE && !p->candidates[i].reason)
-            p->chains[p->candidates[i].chain].n++;
-    }
     uint32_t first = 0;
     for (uint32_t c = 0; c < p->chains_n; c++) {
         p->chains[c].first = first;
@@ -377,10 +381,9 @@ static int index_chain_readers(struct planning *p, struct err *e)
         p->chains[c].n = 0;
     }
     for (uint32_t i = 0; i < p->candidates_n; i++) {
-        if (p->candidates[i].chain == NONE || p->candidates[i].reason)
-            continue;
-        struct chain *c = &p->chains[p->candidates[i].chain];
-        p->chain_readers[c->first + c->n++] = i;
+        const struct candidate *c = &p->candidates[i];
+        for (uint32_t k = c->reason ? NONE : candidate_top(c); k != NONE; k = candidate_next(p, c, k))
+            p->chain_readers[p->chains[k].first + p->chains[k].n++] = i;
     }
     return 0;
 }
@@ -427,6 +430,13 @@ void candidate_text(const struct planning *p, const struct candidate *c, struct 
             strbuf_printf(out, " whole");
         else if (c->width_ms > 0)
             strbuf_printf(out, " %lld x %s", (long long)c->count, width);
+    }
+    if (c->form == FORM_LADDER) {
+        for (uint32_t k = c->top; k != c->chain; k = p->chains[k].below) {
+            duration_format(p->chains[k].grid.step_ms, width);
+            strbuf_printf(out, "%s%s", k == c->top ? " rolled up to " : ", ", width);
+        }
+        strbuf_add_z(out, c->top == c->chain ? " rolled up" : "");
     }
     if (c->when == WHEN_QUERY || c->when == WHEN_QUERY_KEPT)
         strbuf_add_z(out, c->when == WHEN_QUERY ? ", query, not kept," : ", query, kept,");

@@ -17,4 +17,7 @@ const char *candidate_raw_misses(const struct planning *p, const struct demand *
  */
 void offer_query_time(struct planning *p, uint32_t demand, uint32_t state);
 
+/* ladder.c: the ladders over a chain that may be chosen, when its panes are many. */
+void offer_ladders(struct planning *p, const struct candidate *flat);
+
 #endif

@@ -40,12 +40,15 @@ static bool state_items(struct stated *t)
                 selection_add_item(&t->s, c->build_cost, cost_memory(p, c, 1), c->memory_bytes_s / 1000, 0);
             continue;
         }
-        if (t->read_item[c->read] == SELECTION_NONE)
+        if (c->ratio == 0 && t->read_item[c->read] == SELECTION_NONE)
             t->read_item[c->read] = selection_add_item(&t->s, p->reads[c->read].cost, 0, 0, 0);
         double base_ms = (double)cost_retention_ms(0, c->grid.step_ms);
         t->chain_item[i] =
             selection_add_item(&t->s, c->build_cost, cost_memory(p, c, 1), c->memory_bytes_s / 1000, base_ms);
-        selection_require(&t->s, t->read_item[c->read], 0);
+        if (c->ratio > 0) /* the chain below stands before it */
+            selection_require(&t->s, t->chain_item[c->below], (double)c->grid.step_ms);
+        else
+            selection_require(&t->s, t->read_item[c->read], 0);
     }
     for (uint32_t i = 0; i < p->kept_n; i++) {
         const struct kept *k = &p->kept[i];
@@ -77,8 +80,10 @@ static void state_groups(struct stated *t)
             if (c->reason || (has_forced && !choose_is_forced(p, c)))
                 continue;
             t->candidate_of[selection_add_choice(&t->s, c->query_cost, 0)] = k;
-            if (c->form != FORM_RAW && c->when != WHEN_QUERY)
-                selection_need(&t->s, t->chain_item[c->chain], (double)cost_reach_ms(d, c->width_ms));
+            if (c->form == FORM_RAW || c->when == WHEN_QUERY)
+                continue;
+            for (uint32_t l = candidate_top(c); l != PLAN_NONE; l = candidate_next(p, c, l))
+                selection_need(&t->s, t->chain_item[l], (double)cost_reach_ms(d, p->chains[l].grid.step_ms));
         }
     }
 }
@@ -157,11 +162,13 @@ static void take_choices(const struct stated *t)
         if (d->chosen == PLAN_NONE || p->candidates[d->chosen].form == FORM_RAW)
             continue;
         const struct candidate *c = &p->candidates[d->chosen];
-        struct chain *chain = &p->chains[c->chain];
-        int64_t reach_ms = cost_reach_ms(d, c->width_ms);
-        if (chain->users_n++ == 0 && chain->when == WHEN_INGESTION)
-            p->reads[chain->read].users_n++;
-        chain->reach_ms = reach_ms > chain->reach_ms ? reach_ms : chain->reach_ms;
+        for (uint32_t k = candidate_top(c); k != PLAN_NONE; k = candidate_next(p, c, k)) {
+            struct chain *chain = &p->chains[k];
+            int64_t reach_ms = cost_reach_ms(d, chain->grid.step_ms);
+            if (chain->users_n++ == 0 && chain->when == WHEN_INGESTION && chain->ratio == 0)
+                p->reads[chain->read].users_n++;
+            chain->reach_ms = reach_ms > chain->reach_ms ? reach_ms : chain->reach_ms;
+        }
     }
 }
 
@@ -204,9 +211,11 @@ static uint32_t find_culprits(const struct planning *p, struct culprit *culprits
             const struct candidate *c = &p->candidates[d->chosen];
             if (c->form == FORM_RAW)
                 continue;
-            const struct chain *chain = &p->chains[c->chain];
-            double held_ms = (double)cost_held_ms(chain, chain->reach_ms);
-            bytes += chain->memory_bytes_s * held_ms / 1000 / chain->users_n / d->readers_n;
+            for (uint32_t k = candidate_top(c); k != PLAN_NONE; k = candidate_next(p, c, k)) {
+                const struct chain *chain = &p->chains[k];
+                double held_ms = (double)cost_held_ms(chain, chain->reach_ms);
+                bytes += chain->memory_bytes_s * held_ms / 1000 / chain->users_n / d->readers_n;
+            }
         }
         if (bytes > 0)
             culprits[n++] = (struct culprit){q, bytes};

@@ -114,6 +114,17 @@ double cost_raw_run(const struct planning *p, const struct demand *d)
     return raw_windows(p, s->series_n, s->interval_ms, d->site, d->steps_n, (double)d->length_ms);
 }
 
+/* The newest pane is open still: its rows are read and built again at each run. */
+static double open_run(const struct planning *p, const struct demand *d, const struct chain *c)
+{
+    const struct source *s = &p->sources[p->states[c->state].source];
+    if (d->site->anchored || d->site->offset_ms >= LATENESS_MS)
+        return 0;
+    double rows = s->series_n * (double)c->grid.step_ms / s->interval_ms;
+    return p->model->families[p->states[c->state].family].build_row_ms * rows +
+           ops_and_bytes(p, rows, rows * COST_RAW_ROW_BYTES);
+}
+
 double cost_chain_run(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count)
 {
     const struct source *s = &p->sources[p->states[c->state].source];
@@ -125,10 +136,22 @@ double cost_chain_run(const struct planning *p, const struct demand *d, const st
     const struct cost_family *f = &p->model->families[p->states[c->state].family];
     double cost = f->read_state_ms * states_used + f->read_result_ms * results +
                   ops_and_bytes(p, 0, states_read * c->state_bytes);
-    bool open = !d->site->anchored && d->site->offset_ms < LATENESS_MS;
-    if (open) {
-        double rows = s->series_n * width_ms / s->interval_ms;
-        cost += f->build_row_ms * rows + ops_and_bytes(p, rows, rows * COST_RAW_ROW_BYTES);
+    return cost + open_run(p, d, c);
+}
+
+double cost_ladder_run(const struct planning *p, const struct demand *d, const struct candidate *c)
+{
+    const struct source *s = &p->sources[d->source];
+    const struct cost_family *f = &p->model->families[c->family];
+    double span_ms = (double)(d->site->range_ms + d->length_ms);
+    double cost = f->read_result_ms * s->series_n * d->steps_n + open_run(p, d, &p->chains[c->chain]);
+    double panes = ((double)c->count + 1) * (double)c->width_ms / (double)p->chains[c->top].grid.step_ms - 1;
+    for (uint32_t k = c->top; k != PLAN_NONE; k = candidate_next(p, c, k)) {
+        const struct chain *level = &p->chains[k];
+        double used = panes * d->steps_n, read = fmin(used, span_ms / (double)level->grid.step_ms);
+        cost +=
+            s->series_n * level->filled * (f->read_state_ms * used + ops_and_bytes(p, 0, read * level->state_bytes));
+        panes = level->ratio - 1.0; /* of the level below */
     }
     return cost;
 }
@@ -188,6 +211,19 @@ void cost_chain(const struct planning *p, struct chain *c)
     c->build_cost = f->build_row_ms * rows_per_s + f->build_state_ms * states_per_s +
                     ops_and_bytes(p, 0, states_per_s * c->state_bytes);
     c->memory_bytes_s = states_per_s * c->state_bytes;
+}
+
+void cost_level(const struct planning *p, struct chain *c)
+{
+    const struct chain *below = &p->chains[c->below];
+    const struct state *state = &p->states[c->state];
+    const struct source *s = &p->sources[state->source];
+    const struct cost_family *f = &p->model->families[state->family];
+    cost_chain(p, c);
+    double merged_per_s = s->series_n * below->filled * 1000 / (double)below->grid.step_ms;
+    double states_per_s = s->series_n * c->filled * 1000 / (double)c->grid.step_ms;
+    c->build_cost = f->read_state_ms * merged_per_s + f->build_state_ms * states_per_s +
+                    ops_and_bytes(p, 0, merged_per_s * below->state_bytes + states_per_s * c->state_bytes);
 }
 
 double cost_read(const struct planning *p, uint32_t source)

@@ -38,6 +38,11 @@ double cost_query_read(const struct planning *p, const struct demand *d, const s
 double cost_kept_open(const struct planning *p, const struct demand *d, const struct chain *c);
 /* rows, filled, state_bytes, build_cost, memory_bytes_s of a chain, from its state and grid. */
 void cost_chain(const struct planning *p, struct chain *c);
+/* The same of a roll-up; merging takes each state of the chain below once. */
+void cost_level(const struct planning *p, struct chain *c);
+/* One run of a FORM_LADDER candidate: of each level below the top ratio - 1 panes, at both ends together and on average
+ * over where the window lies; as many of the top as fit between. */
+double cost_ladder_run(const struct planning *p, const struct demand *d, const struct candidate *c);
 /* The scan that all chains of one (source, refresh window) share. */
 double cost_read(const struct planning *p, uint32_t source);
 /* Keeping a chain for `retention_ms`. */

@@ -70,6 +70,18 @@ static int emit_source(struct emitter *m, uint32_t source, uint32_t *ret, struct
     return 0;
 }
 
+static void emit_merge(struct emitter *m, uint32_t view)
+{
+    bool added;
+    key_begin(m->p, PLAN_OP_MERGE);
+    KEY_ADD(m->p, view);
+    uint32_t below = m->views[m->views[view].level_of].node, merge = find_node(m, &added);
+    struct plan_node *n = add_node(m, PLAN_OP_MERGE, HALF_PRECOMPUTE, merge);
+    if (n && add_edges(m, n, &below, 1))
+        n->view = view;
+    m->views[view].node = merge;
+}
+
 static void emit_scan_and_build(struct emitter *m, uint32_t source, uint32_t view)
 {
     enum plan_half half = m->views[view].when == WHEN_INGESTION ? HALF_PRECOMPUTE : HALF_QUERY;
@@ -125,8 +137,9 @@ static int emit_views(struct emitter *m, struct err *e)
         int64_t panes_n = 0;
         for (uint32_t k = c->first; k < c->first + c->n; k++) {
             const struct candidate *reader = &p->candidates[p->chain_readers[k]];
-            if (p->demands[reader->demand].chosen == p->chain_readers[k] && reader->count > panes_n)
-                panes_n = reader->count;
+            int64_t count = c->ratio ? reader->count * reader->width_ms / c->grid.step_ms : reader->count;
+            if (p->demands[reader->demand].chosen == p->chain_readers[k] && count > panes_n)
+                panes_n = count;
         }
         int64_t retention_ms = cost_retention_ms(c->reach_ms, c->grid.step_ms);
         if (find_view(m, c, panes_n, retention_ms, &c->view))
@@ -142,9 +155,12 @@ static int emit_views(struct emitter *m, struct err *e)
             .retention_ms = retention_ms,
             .backfill_ms = c->reach_ms,
             .when = c->when,
-            .level_of = PLAN_NONE,
+            .level_of = c->ratio ? p->chains[c->below].view : PLAN_NONE,
         };
-        emit_scan_and_build(m, source, c->view);
+        if (c->ratio)
+            emit_merge(m, c->view);
+        else
+            emit_scan_and_build(m, source, c->view);
         struct view_definition definition = plan_view_definition(plan, c->view);
         view_identity(&definition, m->views[c->view].identity);
         rc = arena_check(plan->arena, "plan", e);

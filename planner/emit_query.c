@@ -28,15 +28,19 @@ int emit_costs(struct emitter *m, struct err *e)
     double *readers_n = m->chain_share; /* first the counts, then what is divided by them */
     for (uint32_t i = 0; i < p->demands_n; i++) {
         const struct demand *d = &p->demands[i];
-        if (d->chosen != PLAN_NONE && p->candidates[d->chosen].form != FORM_RAW)
-            readers_n[p->candidates[d->chosen].chain] += d->readers_n;
+        if (d->chosen == PLAN_NONE || p->candidates[d->chosen].form == FORM_RAW)
+            continue;
+        const struct candidate *c = &p->candidates[d->chosen];
+        for (uint32_t k = candidate_top(c); k != PLAN_NONE; k = candidate_next(p, c, k))
+            readers_n[k] += d->readers_n;
     }
     for (uint32_t i = 0; i < p->chains_n; i++) {
         const struct chain *c = &p->chains[i];
         if (c->users_n == 0)
             continue;
         m->memory_share[i] = cost_memory(p, c, cost_held_ms(c, c->reach_ms)) / readers_n[i];
-        double read = c->when == WHEN_INGESTION ? p->reads[c->read].cost / p->reads[c->read].users_n : 0;
+        double read =
+            c->when == WHEN_INGESTION && c->ratio == 0 ? p->reads[c->read].cost / p->reads[c->read].users_n : 0;
         m->chain_share[i] = (c->build_cost + read) / readers_n[i];
     }
     return 0;
@@ -135,14 +139,14 @@ static int emit_panes(struct emitter *m, uint32_t logical, struct made *ret, str
 static struct plan_cost cost_alone(const struct planning *p, const struct demand *d, const struct candidate *c)
 {
     struct plan_cost cost = {.query = c->query_cost};
-    if (c->form != FORM_RAW) {
-        const struct chain *chain = &p->chains[c->chain];
+    for (uint32_t k = candidate_top(c); k != PLAN_NONE; k = candidate_next(p, c, k)) {
+        const struct chain *chain = &p->chains[k];
         int64_t reach_ms = cost_reach_ms(d, chain->grid.step_ms);
         if (c->when == WHEN_INGESTION)
-            cost.ingest = chain->build_cost + p->reads[chain->read].cost;
+            cost.ingest += chain->build_cost + (chain->ratio ? 0 : p->reads[chain->read].cost);
         else
             cost.query += chain->build_cost;
-        cost.memory = cost_memory(p, chain, cost_held_ms(chain, reach_ms));
+        cost.memory += cost_memory(p, chain, cost_held_ms(chain, reach_ms));
     }
     return cost;
 }
@@ -220,8 +224,10 @@ static int emit_sites(struct emitter *m, uint32_t q, struct plan_query *out, str
         m->chosen[p->sites[i].node] = d->chosen + 1;
         out->cost.query += c->query_cost / d->readers_n;
         if (c->form != FORM_RAW) {
-            *(c->when == WHEN_INGESTION ? &out->cost.ingest : &out->cost.query) += m->chain_share[c->chain];
-            out->cost.memory += m->memory_share[c->chain];
+            for (uint32_t k = candidate_top(c); k != PLAN_NONE; k = candidate_next(p, c, k)) {
+                *(c->when == WHEN_INGESTION ? &out->cost.ingest : &out->cost.query) += m->chain_share[k];
+                out->cost.memory += m->memory_share[k];
+            }
             uses[uses_n++] = p->chains[c->chain].view;
         }
         rc = reject_others(m, d, e);

@@ -18,6 +18,7 @@ int planning_run(struct planning *p, const struct workload *w, const struct plan
     intern_init(&p->demand_ids, arena);
     intern_init(&p->state_ids, arena);
     intern_init(&p->read_ids, arena);
+    intern_init(&p->level_ids, arena);
     intern_init(&p->query_chain_ids, arena);
     intern_init(&p->whole_ids, arena);
     intern_init(&p->kept_ids, arena);
@@ -38,6 +39,7 @@ void planning_done(struct planning *p)
     intern_done(&p->demand_ids);
     intern_done(&p->state_ids);
     intern_done(&p->read_ids);
+    intern_done(&p->level_ids);
     intern_done(&p->query_chain_ids);
     intern_done(&p->whole_ids);
     intern_done(&p->kept_ids);

@@ -32,7 +32,8 @@ enum { LATENESS_MS = 30000 };
 enum candidate_form {
     FORM_RAW = 1,
     FORM_WHOLE, /* one pane is the window */
-    FORM_CHAIN  /* several panes tile it */
+    FORM_CHAIN, /* several panes tile it */
+    FORM_LADDER /* and roll-ups of them inside it */
 };
 
 struct source {
@@ -74,6 +75,7 @@ struct chain {
     uint32_t state;
     struct grid grid; /* pane ends */
     enum plan_when when;
+    uint32_t ratio, below; /* of a roll-up: panes of the chain below in one of its own; ratio 0: it is none */
     uint32_t read;         /* of chains built at ingestion; else PLAN_NONE */
     double build_cost;     /* CPU-ms per second, without the scan; with it, when kept on first read; 0, when not kept */
     double memory_bytes_s; /* bytes kept per second of retention */
@@ -95,6 +97,7 @@ struct read {
 struct candidate {
     enum candidate_form form;
     uint32_t demand, chain;
+    uint32_t top;        /* FORM_LADDER: the coarsest roll-up, down to `chain` by `below` */
     enum plan_when when; /* the chain's; 0: it has none */
     enum family family;  /* invalid for raw */
     struct sketch_params params;
@@ -163,7 +166,9 @@ struct planning {
     size_t wholes_cap, kept_cap, fits_cap;
     uint32_t sites_n, sources_n, demands_n, states_n, chains_n, reads_n, candidates_n;
     size_t sites_cap, sources_cap, demands_cap, states_cap, chains_cap, reads_cap, candidates_cap;
-    struct intern source_ids, demand_ids, state_ids, read_ids, query_chain_ids, whole_ids, kept_ids;
+    struct intern source_ids, demand_ids, state_ids, read_ids, query_chain_ids, whole_ids, kept_ids, level_ids;
+    uint32_t *levels; /* by level_ids: the chain of a roll-up */
+    size_t levels_cap;
     struct strbuf key; /* scratch for intern keys */
     struct selection_answer answer;
 };
@@ -184,6 +189,16 @@ bool choose_is_forced(const struct planning *p, const struct candidate *c);
 /* emit.c: the plan of what was chosen. */
 int planner_emit(struct planning *p, const struct planner_options *options, struct plan *plan, struct err *e);
 
+/* The coarsest chain that a candidate reads; the others follow by `below`, `chain` is the last. */
+static inline uint32_t candidate_top(const struct candidate *c)
+{
+    return c->form == FORM_LADDER ? c->top : c->chain;
+}
+/* The next of them; PLAN_NONE behind the last. */
+static inline uint32_t candidate_next(const struct planning *p, const struct candidate *c, uint32_t chain)
+{
+    return chain == c->chain ? PLAN_NONE : p->chains[chain].below;
+}
 /* One line: "kll k=269 30 x 10s of quantile_over_time(...)". */
 void candidate_text(const struct planning *p, const struct candidate *c, struct strbuf *out);
 

@@ -52,7 +52,7 @@ static const struct {
 static uint32_t stored_chains(const struct offered *o)
 {
     uint32_t n = 0;
-    while (n < o->p.chains_n && o->p.chains[n].when == WHEN_INGESTION)
+    while (n < o->p.chains_n && o->p.chains[n].when == WHEN_INGESTION && o->p.chains[n].ratio == 0)
         n++;
     return n;
 }

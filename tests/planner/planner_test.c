@@ -339,6 +339,48 @@ START_TEST(costs_are_those_of_the_model)
 }
 END_TEST
 
+/* A day at each minute of an hour, every minute: 61 windows a run are read by roll-ups, each over the one below (two of
+ * 256 or 512 minutes fit a day); the flat chain is dearer. For one window a run it is not, since memory is. Five panes
+ * are read as they are, and nothing else is listed. */
+START_TEST(a_long_window_climbs)
+{
+    struct plan *p = plan_of("queries: [{query: 'max_over_time(m[1d])', every: 1m, range: {length: 1h, step: 1m}}]\n"
+                             "data: {metrics: {m: {series: 1000, interval: 5s}}}\n");
+    const uint32_t base = view_of(p, FAMILY_MAX, 60000);
+    ck_assert_uint_eq(p->queries[0].uses_n, 1);
+    ck_assert_uint_eq(p->queries[0].uses[0], base);
+    ck_assert_uint_eq(p->views[base].panes_n, 1440);
+    ck_assert_uint_gt(p->views_n, 1);
+    for (uint32_t v = 0, below = base; v < p->views_n; v++) {
+        if (v == base)
+            continue;
+        ck_assert_uint_eq(p->views[v].level_of, below);
+        int64_t ratio = p->views[v].panes.step_ms / p->views[below].panes.step_ms;
+        ck_assert(ratio == 4 || ratio == 8);
+        ck_assert_int_eq(p->views[v].panes.phase_ms % p->views[below].panes.step_ms, p->views[below].panes.phase_ms);
+        ck_assert_int_le(2 * p->views[v].panes.step_ms, 86400000);
+        ck_assert_int_eq(p->nodes[p->views[v].node].op, PLAN_OP_MERGE);
+        ck_assert_int_ge(p->views[v].retention_ms, 86400000 / p->views[v].panes.step_ms * p->views[v].panes.step_ms);
+        below = v;
+    }
+    ck_assert_uint_eq(p->groups_n, p->views_n);
+    ck_assert(is_rejected(p, 0, "1440 x 1m of", "dearer"));
+    ck_assert(is_rejected(p, 0, "1440 x 1m rolled up to", "dearer")); /* the other ratio */
+    plan_free(p);
+    p = plan_of("queries: [{query: 'max_over_time(m[1d])', every: 1m}]\n"
+                "data: {metrics: {m: {series: 1000, interval: 5s}}}\n");
+    ck_assert_uint_eq(p->views_n, 1);
+    ck_assert(is_rejected(p, 0, "rolled up to 4h16m, 1h4m, 16m, 4m of", "dearer"));
+    ck_assert(is_rejected(p, 0, "rolled up to 8h32m, 1h4m, 8m of", "dearer"));
+    plan_free(p);
+    p = plan_of("queries: [{query: 'max_over_time(m[5m])', every: 1m}]\n"
+                "data: {raw_retention: 0, metrics: {m: {series: 1000, interval: 1s}}}\n");
+    ck_assert_uint_eq(p->views_n, 1);
+    ck_assert(!is_rejected(p, 0, "rolled up", ""));
+    plan_free(p);
+}
+END_TEST
+
 START_TEST(same_bytes_every_time)
 {
     struct strbuf yaml = {0}, first = {0};
@@ -392,6 +434,7 @@ int main(void)
     tcase_add_test(tc, latency_rejects);
     tcase_add_test(tc, shared_work_is_charged_once);
     tcase_add_test(tc, costs_are_those_of_the_model);
+    tcase_add_test(tc, a_long_window_climbs);
     tcase_add_test(tc, same_bytes_every_time);
     suite_add_tcase(s, tc);
     return suite_run(s);
