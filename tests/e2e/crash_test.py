@@ -27,13 +27,14 @@ PAUSE_S = 0.008        # between requests of a sender
 LATENESS_S = 30
 AHEAD_S = 20           # event time one sender may be ahead of the other: less than the lateness
 PLANNED = ["sum_over_time(load[1m])", "count_over_time(load[1m])", "quantile_over_time(0.9, load[1m])",
-           "increase(hits_total[1m])", "max_over_time(hits_total[2m])"]
+           "increase(hits_total[1m])", "max_over_time(hits_total[2m])", "min_over_time(load[15m])"]
 WORKLOAD = """queries:
   - {query: "sum_over_time(load[1m])", every: 10s, range: {length: 20m, step: 10s}}
   - {query: "count_over_time(load[1m])", every: 10s, range: {length: 20m, step: 10s}}
   - {query: "quantile_over_time(0.9, load[1m])", every: 10s, range: {length: 20m, step: 10s}, accuracy: {rank: 0.01}}
   - {query: "increase(hits_total[1m])", every: 10s, range: {length: 20m, step: 10s}}
   - {query: "max_over_time(hits_total[2m])", every: 10s, range: {length: 20m, step: 10s}}
+  - {query: "min_over_time(load[15m])", every: 10s, range: {length: 20m, step: 10s}} # 90 panes: a ladder
 data: {raw_retention: 0}
 """
 STORED = ["max by (instance) (load)", "sum by (instance) (rate(hits_total[1m]))", "avg by (instance) (load offset 20s)",
