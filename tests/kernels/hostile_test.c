@@ -8,7 +8,12 @@
 #include "every.h"
 #include "suite.h"
 
-enum { N_MAX = 1500, HEAD = 64, TAIL = 16 };
+#ifdef __SANITIZE_ADDRESS__ /* ten times as slow, and run at each level */
+enum { HEAD = 24, RANDOM_ROUNDS = 2000 };
+#else
+enum { HEAD = 64, RANDOM_ROUNDS = 8000 };
+#endif
+enum { N_MAX = 1500, TAIL = 16 };
 
 /* States of every form a family has: few and many samples of each kind, heavy items, real weights, merges. */
 static struct states *every_form(const struct family_info *info, struct sketch_params params, uint64_t *random)
@@ -113,7 +118,7 @@ START_TEST(random_bytes)
     uint64_t random = suite_seed(info->name);
     for (uint32_t p = 0; p < every_params[_i].n; p++) {
         struct states *s = every_form(info, every_params[_i].params[p], &random);
-        for (uint32_t round = 0; round < 8000; round++) {
+        for (uint32_t round = 0; round < RANDOM_ROUNDS; round++) {
             uint8_t bytes[300];
             size_t size = random_below(&random, round % 2 ? 24 : sizeof bytes);
             for (size_t i = 0; i < size; i++)
