@@ -116,8 +116,7 @@ static int window_states(const struct stage *s, uint32_t view, int64_t end_ms, s
 static int list_view(const struct stage *s, const uint8_t identity[IDENTITY_BYTES], struct grid panes,
                      const struct source_request *q, struct arena *a, struct source_level *ret, struct err *e)
 {
-    int64_t first_ms = grid_through(panes.phase_ms, panes.step_ms).phase_ms;
-    first_ms += -floor_div(-(q->start_ms + panes.step_ms - first_ms), panes.step_ms) * panes.step_ms;
+    int64_t first_ms = grid_ceil(panes, q->start_ms + panes.step_ms);
     ret->view = view_of(s->plan, identity);
     ret->windows_n = first_ms <= q->end_ms ? (uint32_t)((q->end_ms - first_ms) / panes.step_ms) + 1 : 0;
     ret->windows = ARENA_ARRAY(a, struct source_window, ret->windows_n + 1u);

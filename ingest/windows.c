@@ -118,16 +118,6 @@ struct group_state *windows_group(struct windows *w, struct grid window)
     return NULL;
 }
 
-int64_t grid_floor(struct grid g, int64_t time_ms)
-{
-    return time_ms - floor_mod(time_ms - g.phase_ms, g.step_ms);
-}
-
-int64_t grid_ceil(struct grid g, int64_t time_ms)
-{
-    return grid_floor(g, time_ms + g.step_ms - 1);
-}
-
 void windows_done(struct windows *w)
 {
     for (uint32_t i = 0; i < w->groups_n; i++) {

@@ -79,9 +79,6 @@ struct windows {
     int64_t newest_refreshed_ms; /* max of all early_to_ms: samples newer than this are clean everywhere */
 };
 
-int64_t grid_floor(struct grid g, int64_t time_ms); /* largest grid time <= time_ms */
-int64_t grid_ceil(struct grid g, int64_t time_ms); /* smallest grid time >= time_ms: the end of the window holding it */
-
 void windows_done(struct windows *w);
 struct group_state *windows_group(struct windows *w, struct grid window); /* NULL when there is none */
 /* A sample was stored at time_ms: dirty wherever its window was refreshed already. */
