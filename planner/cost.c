@@ -333,8 +333,7 @@ static double raw_sites(const struct planning *p, const struct expr *e, double s
     return cost;
 }
 
-/* Evaluating a whole expression from raw samples at `steps_n` times that span length_ms. */
-static double raw_expr(const struct planning *p, const struct expr *e, double steps_n, double length_ms)
+double cost_raw_expr(const struct planning *p, const struct expr *e, double steps_n, double length_ms)
 {
     return raw_sites(p, expr_unwrap(e), steps_n, length_ms) + raw_rest(p, e, false, steps_n, length_ms).cost;
 }
@@ -345,7 +344,7 @@ void cost_kept(const struct planning *p, const struct expr *e, struct kept *k)
     k->rows = raw_rest(p, e, false, 1, 0).series_n;
     double bytes = COST_RESULT_BYTES + COST_RESULT_ROW_BYTES * k->rows;
     k->memory_bytes_s = per_s * bytes;
-    k->build_cost = per_s * (raw_expr(p, e, 1, 0) + ops_and_bytes(p, k->rows, bytes));
+    k->build_cost = per_s * (cost_raw_expr(p, e, 1, 0) + ops_and_bytes(p, k->rows, bytes));
 }
 
 double cost_kept_run(const struct planning *p, const struct expr *e, const struct kept *k, const struct cadence *c)
@@ -354,7 +353,7 @@ double cost_kept_run(const struct planning *p, const struct expr *e, const struc
     double open_n = fmin(steps_n, (double)(LATENESS_MS / c->step_ms + 1));
     double results = steps_n - open_n;
     double bytes = results * (COST_RESULT_BYTES + COST_RESULT_ROW_BYTES * k->rows);
-    return ops_and_bytes(p, results * k->rows, bytes) + raw_expr(p, e, open_n, (open_n - 1) * (double)c->step_ms);
+    return ops_and_bytes(p, results * k->rows, bytes) + cost_raw_expr(p, e, open_n, (open_n - 1) * (double)c->step_ms);
 }
 
 double cost_kept_memory(const struct planning *p, const struct kept *k, int64_t retention_ms)

@@ -50,6 +50,8 @@ double cost_memory(const struct planning *p, const struct chain *c, int64_t rete
 /* All of one run that no site's candidates do: selectors that are read raw, and every operator over series. */
 double cost_raw_rest(const struct planning *p, const struct expr *e, const struct cadence *c);
 
+/* A whole expression from raw samples at `steps_n` times that span length_ms. */
+double cost_raw_expr(const struct planning *p, const struct expr *e, double steps_n, double length_ms);
 /* A stored root's build_cost, memory_bytes_s and rows. */
 void cost_kept(const struct planning *p, const struct expr *e, struct kept *k);
 /* One run over its results, the newest of which are not sealed and are computed. */

@@ -9,7 +9,7 @@
 #include "planner/cost.h"
 #include "promql/constant.h"
 
-enum { DEARER_TEXT_MAX = 160 };
+enum { DEARER_TEXT_MAX = 240 };
 
 /* A node of the query half; PLAN_NONE: no pane is read at or below, so it is left to a raw node further up. */
 struct made {
@@ -156,6 +156,14 @@ static double total(struct plan_cost c)
     return c.ingest + c.query + c.memory;
 }
 
+static void dearer_text(struct plan_cost c, double taken_cost, const char *taken, const char *note,
+                        char ret[DEARER_TEXT_MAX])
+{
+    snprintf(ret, DEARER_TEXT_MAX,
+             "dearer: %.4g CPU-ms a second on its own (ingest %.4g, query %.4g, memory %.4g), %s %.4g%s", total(c),
+             c.ingest, c.query, c.memory, taken, taken_cost, note);
+}
+
 /* Why a candidate that may be chosen was not: what it costs alone, or that the limit keeps out what would be better. */
 static const char *choice_reason(const struct planning *p, const struct demand *d, uint32_t candidate,
                                  char ret[DEARER_TEXT_MAX])
@@ -163,14 +171,15 @@ static const char *choice_reason(const struct planning *p, const struct demand *
     const struct candidate *c = &p->candidates[candidate], *taken = &p->candidates[d->chosen];
     struct plan_cost cost = cost_alone(p, d, c);
     bool limited = p->answer.free_cost < p->answer.cost;
-    bool better = candidate == d->free_choice || total(cost) < total(cost_alone(p, d, taken));
+    double taken_cost = total(cost_alone(p, d, taken));
+    bool better = candidate == d->free_choice || total(cost) < taken_cost;
     if (limited && better && c->form != FORM_RAW)
         snprintf(ret, DEARER_TEXT_MAX,
                  "memory_limit: its states do not fit beside the others (%.4g CPU-ms a second on its own)",
                  total(cost));
     else
-        snprintf(ret, DEARER_TEXT_MAX, "dearer: %.4g CPU-ms a second on its own (ingest %.4g, query %.4g, memory %.4g)",
-                 total(cost), cost.ingest, cost.query, cost.memory);
+        dearer_text(cost, taken_cost, taken->form == FORM_RAW ? "raw samples" : "the panes taken",
+                    better ? ", which others share" : "", ret);
     return ret;
 }
 
@@ -259,12 +268,28 @@ static double parts_alone(const struct planning *p, const struct whole *w)
     return cost;
 }
 
+static struct plan_cost root_alone(const struct planning *p, const struct whole *w, const struct kept *k,
+                                   double query_cost)
+{
+    return (struct plan_cost){k->build_cost, query_cost, cost_kept_memory(p, k, w->length_ms + k->grid.step_ms)};
+}
+
+/* What the query took would cost with nobody to share with. */
+static double taken_alone(const struct planning *p, const struct whole *w)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        if (p->fits[w->first + i] == w->chosen)
+            return total(root_alone(p, w, &p->kept[w->chosen], w->query_cost[i]));
+    return parts_alone(p, w);
+}
+
 /* The stored roots that the query does not read, and its parts when it reads one, with why. */
 static int reject_roots(struct emitter *m, const struct whole *w, struct err *e)
 {
     const struct planning *p = m->p;
     struct strbuf text = {0};
     char dearer[DEARER_TEXT_MAX];
+    double taken = taken_alone(p, w);
     int rc = 0;
     if (w->reason) {
         stored_text(p, w, PLAN_NONE, &text);
@@ -272,12 +297,11 @@ static int reject_roots(struct emitter *m, const struct whole *w, struct err *e)
     }
     for (uint32_t i = 0; rc == 0 && i < w->n; i++) {
         const struct kept *k = &p->kept[p->fits[w->first + i]];
-        double memory = cost_kept_memory(p, k, w->length_ms + k->grid.step_ms), query = w->query_cost[i];
         if (p->fits[w->first + i] == w->chosen)
             continue;
-        snprintf(dearer, sizeof dearer,
-                 "dearer: %.4g CPU-ms a second on its own (ingest %.4g, query %.4g, memory %.4g)",
-                 k->build_cost + query + memory, k->build_cost, query, memory);
+        struct plan_cost cost = root_alone(p, w, k, w->query_cost[i]);
+        dearer_text(cost, taken, w->chosen == PLAN_NONE ? "its parts" : "the one taken",
+                    total(cost) < taken ? ", which others share" : "", dearer);
         strbuf_clear(&text);
         stored_text(p, w, p->fits[w->first + i], &text);
         rc = reject(m, &text, dearer, e);
@@ -288,7 +312,8 @@ static int reject_roots(struct emitter *m, const struct whole *w, struct err *e)
         rc = reject(m, &text, "misaligned: not all times of the query are of its grid", e);
     }
     if (rc == 0 && w->chosen != PLAN_NONE) {
-        snprintf(dearer, sizeof dearer, "dearer: %.4g CPU-ms a second on its own", parts_alone(p, w));
+        snprintf(dearer, sizeof dearer, "dearer: %.4g CPU-ms a second on its own, the stored root %.4g",
+                 parts_alone(p, w), taken);
         strbuf_clear(&text);
         strbuf_printf(&text, "panes and raw samples of " STR_FMT, STR_ARG(p->logical.nodes[w->node].text));
         rc = reject(m, &text, dearer, e);

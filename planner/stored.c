@@ -21,6 +21,19 @@ static bool fits(const struct kept *k, const struct whole *w)
            floor_mod(w->grid.phase_ms - k->grid.phase_ms, k->grid.step_ms) == 0;
 }
 
+/* Each time is computed when it is asked for, since it is not sealed yet: keeping it would only add to that. */
+static const char *newest_alone(const struct planning *p, const struct whole *w)
+{
+    struct kept k = {.node = w->node, .grid = w->grid};
+    cost_kept(p, expr_of(p, w->node), &k);
+    double raw = cost_raw_expr(p, expr_of(p, w->node), 1, 0) * w->runs_per_s;
+    double memory = cost_kept_memory(p, &k, k.grid.step_ms);
+    return arena_printf(p->arena,
+                        "dearer: %.4g CPU-ms a second on its own (ingest %.4g, query %.4g, memory %.4g), raw samples "
+                        "%.4g: it asks for its newest time alone, which is computed until it is sealed",
+                        k.build_cost + raw + memory, k.build_cost, raw, memory, raw);
+}
+
 static const char *refusal(const struct planning *p, const struct workload_query *q, const struct whole *w)
 {
     const char *why = root_expr_refusal(expr_of(p, w->node));
@@ -29,7 +42,7 @@ static const char *refusal(const struct planning *p, const struct workload_query
     if (w->grid.step_ms == 0)
         return "no_cadence: its times are not of a grid";
     if (q->cadence.length_ms == 0)
-        return "no_history: it asks for its newest time alone, which is computed until it is sealed";
+        return newest_alone(p, w);
     int64_t kept_ms = p->w->raw_retention_ms, reach_ms = root_expr_reach_ms(expr_of(p, w->node)) + w->length_ms;
     if (kept_ms < reach_ms) {
         char kept[DURATION_TEXT_MAX], reach[DURATION_TEXT_MAX];

@@ -77,7 +77,9 @@ START_TEST(others_are_told_why)
     static const struct {
         const char *query, *reason;
     } cases[] = {
-        {"query: '" STAPLE "', every: 15s", "no_history"},
+        /* 1.58001 ms each 15 s when it is asked for, once more to keep it, and its 224 bytes. */
+        {"query: '" STAPLE "', every: 15s", "dearer: 0.2107 CPU-ms a second on its own (ingest 0.1053, query 0.1053, "
+                                            "memory 2.8e-05), raw samples 0.1053: it asks for its newest time alone"},
         {"query: '" STAPLE "', once: true", "no_cadence"},
         {"query: '" STAPLE "', rate: 2/s, range: {length: 1h, step: 15s}", "no_cadence"},
         {"query: 'topk(5, x_total)', every: 15s, range: {length: 1h, step: 15s}", "not_eligible: the order"},
