@@ -15,7 +15,7 @@ struct bound {
     const struct vec_series *series;
     uint32_t place; /* equal bounds keep their order */
 };
-struct histogram {
+struct classic {
     struct labels labels; /* without le */
     const struct bound *bounds;
     uint32_t bounds_n;
@@ -27,9 +27,9 @@ struct repair_note {
     uint64_t samples_n;
     int64_t first_ms, last_ms;
 };
-struct histograms {
+struct classics {
     const struct apply *c;
-    struct histogram *list;
+    struct classic *list;
     uint32_t n;
     struct bucket *room; /* as many as the largest has */
     struct repair_note *notes;
@@ -83,12 +83,11 @@ static int read_bounds(const struct apply *c, const struct expr *argument, const
 }
 
 static int lay_out(const struct apply *c, const struct value *series, const double *bounds,
-                   const struct label_groups *groups, const struct labels *labels, struct histograms *ret,
-                   struct err *e)
+                   const struct label_groups *groups, const struct labels *labels, struct classics *ret, struct err *e)
 {
     struct arena *arena = c->ev->arena;
     struct bound *all = ARENA_ARRAY(arena, struct bound, series->series_n);
-    struct histogram *list = ARENA_ARRAY(arena, struct histogram, groups->n);
+    struct classic *list = ARENA_ARRAY(arena, struct classic, groups->n);
     uint32_t largest = 0;
     if (!all || !list)
         return apply_full(c, e);
@@ -98,16 +97,15 @@ static int lay_out(const struct apply *c, const struct value *series, const doub
     }
     for (uint32_t g = 0; g < groups->n; g++) {
         uint32_t n = groups->starts[g + 1] - groups->starts[g];
-        list[g] = (struct histogram){labels[g], all + groups->starts[g], n};
+        list[g] = (struct classic){labels[g], all + groups->starts[g], n};
         qsort(all + groups->starts[g], n, sizeof *all, by_bound);
         largest = n > largest ? n : largest;
     }
-    *ret =
-        (struct histograms){.c = c, .list = list, .n = groups->n, .room = ARENA_ARRAY(arena, struct bucket, largest)};
+    *ret = (struct classics){.c = c, .list = list, .n = groups->n, .room = ARENA_ARRAY(arena, struct bucket, largest)};
     return apply_full(c, e);
 }
 
-static int histograms_make(const struct apply *c, uint32_t argument, struct histograms *ret, struct err *e)
+static int histograms_make(const struct apply *c, uint32_t argument, struct classics *ret, struct err *e)
 {
     const struct str le = STR("le");
     const struct label_key key = {LABEL_KEY_BUT, &le, 1};
@@ -128,7 +126,7 @@ static int histograms_make(const struct apply *c, uint32_t argument, struct hist
 }
 
 /* The buckets that have a value at a step. */
-static uint32_t gather(const struct histogram *h, uint32_t step, struct bucket *room)
+static uint32_t gather(const struct classic *h, uint32_t step, struct bucket *room)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < h->bounds_n; i++) {
@@ -139,7 +137,7 @@ static uint32_t gather(const struct histogram *h, uint32_t step, struct bucket *
     return n;
 }
 
-static int add_repair(struct histograms *all, const struct histogram *h, uint32_t step, const struct bucket_repair *r,
+static int add_repair(struct classics *all, const struct classic *h, uint32_t step, const struct bucket_repair *r,
                       struct err *e)
 {
     struct str name = labels_get(&h->labels, STR(LABEL_NAME));
@@ -174,7 +172,7 @@ static void date_text(int64_t ms, char ret[64])
         ret[0] = 0;
 }
 
-static void note_repairs(const struct histograms *all, const struct expr *argument)
+static void note_repairs(const struct classics *all, const struct expr *argument)
 {
     struct note_text text;
     struct str place = eval_place(all->c->ev, argument->start, text.place);
@@ -201,8 +199,8 @@ static void note_repairs(const struct histograms *all, const struct expr *argume
 }
 
 /* Quantiles q[step] of one histogram into out, at the steps where q[step] has the bits of `only` (NULL: at all). */
-static int quantiles(struct histograms *all, const struct histogram *h, const double *q, const double *only,
-                     double *out, struct err *e)
+static int quantiles(struct classics *all, const struct classic *h, const double *q, const double *only, double *out,
+                     struct err *e)
 {
     int code = 0;
     for (uint32_t i = 0; i < all->c->t->n && code == 0; i++) {
@@ -241,7 +239,7 @@ static struct str quantile_text(double q, struct arena *a)
 }
 
 /* One output per histogram and different value of q; most often q is the same at all steps. */
-static int labelled_quantiles(struct histograms *all, uint32_t argument, struct value *ret, size_t *cap, struct err *e)
+static int labelled_quantiles(struct classics *all, uint32_t argument, struct value *ret, size_t *cap, struct err *e)
 {
     const struct apply *c = all->c;
     const double *q = c->args[argument].v;
@@ -271,7 +269,7 @@ static int labelled_quantiles(struct histograms *all, uint32_t argument, struct 
 
 static int many_quantiles(const struct apply *c, struct value *ret, struct err *e)
 {
-    struct histograms all;
+    struct classics all;
     size_t cap = 0;
     if (!label_name_utf8(c->args[1].string))
         return err_set(e, ERR_EXECUTION, "invalid label name in histogram_quantiles(): " STR_FMT,
@@ -292,7 +290,7 @@ int histogram_quantile_apply(const struct apply *c, struct value *ret, struct er
 {
     if (c->expr->function->id == FUNCTION_histogram_quantiles)
         return many_quantiles(c, ret, e);
-    struct histograms all;
+    struct classics all;
     note_quantiles(c, 0);
     int code = histograms_make(c, 1, &all, e);
     if (code == 0)
@@ -313,7 +311,7 @@ int histogram_quantile_apply(const struct apply *c, struct value *ret, struct er
 
 int histogram_fraction_apply(const struct apply *c, struct value *ret, struct err *e)
 {
-    struct histograms all;
+    struct classics all;
     int code = histograms_make(c, 2, &all, e);
     if (code == 0)
         code = apply_make_vector(c, all.n, ret, e);

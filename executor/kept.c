@@ -78,8 +78,8 @@ static int make_state(struct kept_build *b, struct making *m, const struct sourc
     return 0;
 }
 
-static int make_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n,
-                       struct err *e)
+static int make_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values,
+                       const struct histogram *const *histograms, uint32_t n, struct err *e)
 {
     struct kept_build *b = ctx;
     const struct source_series *s = &b->served->series[series];

@@ -208,8 +208,8 @@ static void hold_left(struct pane_reader *r, const struct source_series *s, uint
         hold_bytes(r, (struct str){r->left.p + at.at, at.size}, left_end_ms(r), held_n);
 }
 
-static int left_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n,
-                       struct err *e)
+static int left_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values,
+                       const struct histogram *const *histograms, uint32_t n, struct err *e)
 {
     struct pane_reader *r = ctx;
     struct str state = {0};
@@ -370,8 +370,8 @@ static int read_apart(struct pane_reader *r, const struct source_series *s, cons
     return rc;
 }
 
-static int read_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n,
-                       struct err *e)
+static int read_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values,
+                       const struct histogram *const *histograms, uint32_t n, struct err *e)
 {
     struct pane_reader *r = ctx;
     const struct source_series *s = &r->site->result->series[series];
@@ -512,6 +512,8 @@ int panes_estimate(struct eval *ev, const struct pane_site *p, const struct time
                    struct pane_counts *counts, struct err *e)
 {
     const struct source_result *result = p->result;
+    if (result->histograms_met || (p->left && p->left->histograms_met))
+        return err_set(e, ERR_NOT_COVERED, "a series of the span has native histograms");
     if (p->view->when != WHEN_INGESTION)
         return estimate_unstored(ev, p, t, ret, counts, e);
     /* Nothing is kept yet: states built here only to be read once would be dearer than the samples, and no more exact.

@@ -131,8 +131,8 @@ struct matrix_scan {
     void *ctx;
 };
 
-static int matrix_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n,
-                         struct err *e)
+static int matrix_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values,
+                         const struct histogram *const *histograms, uint32_t n, struct err *e)
 {
     struct matrix_scan *m = ctx;
     int code = eval_check(m->ev, n, e);

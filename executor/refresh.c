@@ -118,8 +118,8 @@ static int target_merge(struct feed *f, struct target *t, const struct source_se
     return rc;
 }
 
-static int feed_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n,
-                       struct err *e)
+static int feed_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values,
+                       const struct histogram *const *histograms, uint32_t n, struct err *e)
 {
     struct feed *f = ctx;
     const struct source_series *s = &f->result->series[series];

@@ -1,5 +1,6 @@
 #include "executor/root.h"
 
+#include "base/histogram.h"
 #include "base/map.h"
 #include "executor/snapshot.h"
 #include "plan/root_expr.h"
@@ -135,6 +136,9 @@ static int join(const struct root_run *r, struct part *parts, uint32_t parts_n, 
     if (code != 0)
         return code;
     merge_equal(&all, r->times.n, out->hole);
+    for (uint32_t i = 0; i < all.series_n; i++)
+        for (uint32_t k = 0; k < r->times.n; k++)
+            out->hole[k] |= float_is_histogram(all.series[i].v[k]);
     out->series = all.series;
     out->series_n = all.series_n;
     return 0;

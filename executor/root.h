@@ -1,7 +1,7 @@
 /*
  * The precompute half of stored roots: what an expression is at several times of its grid, from raw samples, in one
  * evaluation over their range. Results are what the raw engine answers at each of the times; a time whose result cannot
- * be kept (the expression fails there, warns, or has two values of one label set) is a hole.
+ * be kept (the expression fails there, warns, has two values of one label set, or yields a native histogram) is a hole.
  */
 #ifndef EXECUTOR_ROOT_H
 #define EXECUTOR_ROOT_H

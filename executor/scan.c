@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/float_text.h"
 #include "base/samples.h"
+#include "executor/scan_histograms.h"
 #include "kernels/frame.h"
 #include "store/raw.h"
 
@@ -13,6 +14,9 @@ struct columns {
     int64_t *times_ms;
     double *values;
     size_t n, times_cap, values_cap;
+    const struct histogram **histograms; /* beside them, when the series has any */
+    size_t histograms_cap;
+    struct scan_histograms own; /* those of the series, while they stand apart */
 };
 
 struct shard {
@@ -32,6 +36,8 @@ static void columns_done(struct columns *c)
 {
     mem_free(c->times_ms);
     mem_free(c->values);
+    mem_free(c->histograms);
+    scan_histograms_done(&c->own);
 }
 
 static int keep_chunk(void *ctx, const struct raw_chunk *chunk, struct err *e)
@@ -154,6 +160,18 @@ static void columns_drop_stale(struct columns *c)
     c->n = kept;
 }
 
+/* The series' histograms take their places in the columns. */
+static const struct histogram *const *columns_weave(struct columns *c)
+{
+    if (c->own.n == 0)
+        return NULL;
+    scan_histograms_order(&c->own);
+    columns_reserve(c, c->own.n);
+    c->histograms = mem_grow(c->histograms, &c->histograms_cap, c->n + c->own.n, sizeof(const struct histogram *));
+    c->n = scan_histograms_weave(&c->own, c->times_ms, c->values, c->histograms, c->n);
+    return c->histograms;
+}
+
 /* One series: its chunks [chunks, chunks + chunks_n) and what the head has. */
 static int series_emit(struct scan *s, uint32_t series, const struct raw_chunk *chunks, size_t chunks_n,
                        struct columns *c, scan_fn *each, void *ctx, struct err *e)
@@ -162,6 +180,7 @@ static int series_emit(struct scan *s, uint32_t series, const struct raw_chunk *
     int64_t from_ms = series_from(s, v);
     bool rising = true;
     c->n = 0;
+    scan_histograms_clear(&c->own);
     for (size_t i = 0; i < chunks_n; i++) {
         uint32_t n;
         columns_reserve(c, FRAME_MAX_N);
@@ -180,14 +199,23 @@ static int series_emit(struct scan *s, uint32_t series, const struct raw_chunk *
         columns_merge(c);
     if (!s->keep_stale)
         columns_drop_stale(c);
+    const struct histogram *const *histograms = NULL;
+    if (s->want_histograms) {
+        int code = scan_histograms_unpack(&c->own, s->result, v, from_ms, s->end_ms, e);
+        if (code)
+            return code;
+        histograms = columns_weave(c);
+    }
     s->samples_n += c->n;
-    return each(ctx, series, c->times_ms, c->values, (uint32_t)c->n, e);
+    return each(ctx, series, c->times_ms, c->values, histograms, (uint32_t)c->n, e);
 }
 
 int scan_run(struct scan *s, scan_fn *each, void *ctx, struct err *e)
 {
     const struct source_series *v = s->result->series;
     struct columns columns = {0};
+    MUST(!s->want_histograms || s->result->histograms_wanted);
+    scan_histograms_init(&columns.own);
     struct shard shard = {0};
     int code = 0;
     s->samples_n = 0;

@@ -53,8 +53,8 @@ static bool smoothed(const struct selection *s, const int64_t *times_ms, const d
     return any;
 }
 
-static int select_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n,
-                         struct err *e)
+static int select_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values,
+                         const struct histogram *const *histograms, uint32_t n, struct err *e)
 {
     struct selection *s = ctx;
     int code = eval_check(s->ev, n, e);

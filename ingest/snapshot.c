@@ -229,6 +229,7 @@ static int snapshot_one(struct ingest *in, const struct source_request *q, struc
     struct dirty_list dirty = {0};
     r->held = mem_zalloc(sizeof(struct held_windows));
     r->watermark_ms = ingest_watermark_locked(in);
+    r->histograms_wanted = q->want_histograms;
     r->covered_ms = q->start_ms;
     int rc = catalog_select(in->catalog, q->matchers, q->matchers_n, a, &ids, &n, e);
     if (rc == 0 && q->width_ms > 0)

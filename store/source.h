@@ -9,6 +9,7 @@
 #ifndef STORE_SOURCE_H
 #define STORE_SOURCE_H
 
+#include "base/histogram.h"
 #include "base/matcher.h"
 #include "store/catalog.h"
 #include "store/pane.h"
@@ -42,6 +43,7 @@ struct source_request {
     /* Instant selectors at one time: of each series the newest of these samples is enough, and others may be left out.
      */
     bool newest_only;
+    bool want_histograms; /* false: the head's are not copied, and nothing says which there are */
 };
 
 enum window_status {
@@ -85,6 +87,10 @@ struct source_series {
     int64_t raw_from_ms;
     const void *packed; /* the head's samples with t > max(start_ms, raw_from_ms): source_result.unpack reads them */
     uint32_t packed_n;  /* most samples in it; 0 without any */
+    /* Native histograms of the same span: source_result.unpack_histograms reads them. NULL, 0 when they are not wanted.
+     */
+    const void *packed_histograms;
+    uint32_t packed_histograms_n;
 };
 
 struct source_result {
@@ -94,6 +100,15 @@ struct source_result {
      * arrays have room for packed_n + FRAME_SLACK. Returns how many. Needs no lock: the packed bytes are the result's.
      */
     uint32_t (*unpack)(const void *packed, int64_t start_ms, int64_t end_ms, int64_t *times_ms, double *values);
+    /* Likewise the native histograms packed in a series: the arrays have room for packed_histograms_n; what
+     * `histograms` points to is in `a`. Markers of a stale series are among the other samples, as numbers. ERR_LIMIT
+     * when the arena is full. May be NULL when no series has any. */
+    int (*unpack_histograms)(const void *packed, int64_t start_ms, int64_t end_ms, struct arena *a, int64_t *times_ms,
+                             const struct histogram **histograms, uint32_t *ret_n, struct err *e);
+    bool histograms_wanted; /* as the request said */
+    /* A reader of panes: some series may have histograms in the span. States are of numbers alone, so they cannot
+     * answer, and raw must. */
+    bool histograms_met;
     struct source_window **windows; /* [identities_n] arrays, ascending by end */
     uint32_t windows_n;
     /* [windows_n] for a grid without views, else NULL. 0: the window is not sealed. Otherwise the samples in it are

@@ -219,7 +219,11 @@ static int answer(const struct fixture *f, const struct source_request *r, struc
                                              .packed_n = (uint32_t)s->n};
     }
     qsort(series, n, sizeof *series, by_place);
-    *ret = (struct source_result){.series = series, .series_n = n, .unpack = fixture_unpack, .watermark_ms = INT64_MAX};
+    *ret = (struct source_result){.series = series,
+                                  .series_n = n,
+                                  .unpack = fixture_unpack,
+                                  .histograms_wanted = r->want_histograms,
+                                  .watermark_ms = INT64_MAX};
     return 0;
 }
 

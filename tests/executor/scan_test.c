@@ -71,12 +71,19 @@ struct seen {
     int calls, stop_after;
 };
 
-static int note(void *ctx, uint32_t series, const int64_t *times_ms, const double *values, uint32_t n, struct err *err)
+static int note(void *ctx, uint32_t series, const int64_t *times_ms, const double *values,
+                const struct histogram *const *histograms, uint32_t n, struct err *err)
 {
     struct seen *s = ctx;
     s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, "%s%u:", s->calls ? "; " : "", series);
     for (uint32_t i = 0; i < n; i++) {
-        bool stale = float_is_stale(values[i]);
+        bool stale = float_is_stale(values[i]), histogram = float_is_histogram(values[i]);
+        ck_assert(histogram == (histograms && histograms[i]));
+        if (histogram) {
+            s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " %lld=h%g", (long long)times_ms[i],
+                                     histograms[i]->count);
+            continue;
+        }
         s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, stale ? " %lld=stale" : " %lld=%g",
                                  (long long)times_ms[i], values[i]);
     }
@@ -157,6 +164,64 @@ START_TEST(what_the_head_holds_is_not_looked_for)
 }
 END_TEST
 
+/* Histograms a head may pack, with its number as count each. */
+struct histogram_run {
+    uint32_t n;
+    int64_t times_ms[4];
+    double counts[4];
+};
+static int unpack_histograms(const void *packed, int64_t start_ms, int64_t end_ms, struct arena *a, int64_t *times_ms,
+                             const struct histogram **histograms, uint32_t *ret_n, struct err *err)
+{
+    const struct histogram_run *r = packed;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n; i++) {
+        if (r->times_ms[i] <= start_ms || r->times_ms[i] > end_ms)
+            continue;
+        struct histogram *h = ARENA_NEW(a, struct histogram);
+        if (!h)
+            return arena_check(a, "query", err);
+        h->count = r->counts[i];
+        times_ms[n] = r->times_ms[i];
+        histograms[n++] = h;
+    }
+    *ret_n = n;
+    return 0;
+}
+
+START_TEST(histograms_take_their_places)
+{
+    struct run head = {2, {20, 60}, {float_stale(), 6}};
+    struct histogram_run before = {3, {10, 20, 30}, {1, 2, 3}}, around = {2, {30, 70}, {3, 7}};
+    put(1, 0, (int64_t[]){40, 50}, (double[]){4, 5}, 2);
+    struct source_series series[] = {
+        {.metric = 1,
+         .store_to_ms = 50,
+         .packed = &head,
+         .packed_n = 2,
+         .packed_histograms = &before,
+         .packed_histograms_n = 3},
+        {.metric = 1, .ordinal = 1, .packed = &head, .packed_n = 2},
+        {.metric = 1, .ordinal = 2, .packed_histograms = &around, .packed_histograms_n = 2}};
+    struct source_result result = {.series = series,
+                                   .series_n = 3,
+                                   .unpack = unpack,
+                                   .unpack_histograms = unpack_histograms,
+                                   .histograms_wanted = true};
+    struct scan s = {.result = &result, .start_ms = 0, .end_ms = 100, .want_histograms = true};
+    check(&s, "0: 10=h1 20=h2 30=h3 40=4 50=5 60=6; 1: 60=6; 2: 30=h3 70=h7");
+    ck_assert_uint_eq(s.samples_n, 9);
+    s.keep_stale = true; /* a histogram at its time beats the marker */
+    check(&s, "0: 10=h1 20=h2 30=h3 40=4 50=5 60=6; 1: 20=stale 60=6; 2: 30=h3 70=h7");
+    s.start_ms = 10;
+    s.end_ms = 30;
+    check(&s, "0: 20=h2 30=h3; 1: 20=stale; 2: 30=h3");
+    s.want_histograms = false; /* as if they had never come */
+    s.end_ms = 100;
+    check(&s, "0: 20=stale 40=4 50=5 60=6; 1: 20=stale 60=6; 2:");
+}
+END_TEST
+
 START_TEST(many_series_over_shards)
 {
     enum { SERIES = 2500 };
@@ -212,6 +277,7 @@ int main(void)
     tcase_add_test(tcase, late_chunks_are_merged_by_time);
     tcase_add_test(tcase, a_number_beats_a_stale_marker);
     tcase_add_test(tcase, what_the_head_holds_is_not_looked_for);
+    tcase_add_test(tcase, histograms_take_their_places);
     tcase_add_test(tcase, many_series_over_shards);
     tcase_add_test(tcase, a_malformed_chunk_is_left_out_and_counted);
     suite_add_tcase(suite, tcase);
