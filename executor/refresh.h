@@ -16,14 +16,22 @@ struct refresh_output {
     uint32_t blocks_n;
     uint64_t states_n, samples_n;
 };
+/* Numbers for the label sets of a view by labels: the same one for the same set, for as long as the view is stored. The
+ * caller keeps it, makes it survive with the blocks that use it, and is called by one thread. */
+struct refresh_groups {
+    void *ctx;
+    int (*place)(void *ctx, const struct labels *labels, uint32_t *ret_number, struct err *e);
+};
 struct refresh_run {
     const struct plan *plan;
     const struct source *source;
-    int64_t end_ms;              /* the window is (end - width, end], one width for all targets */
-    const uint32_t *views;       /* targets: plan view indices of one group, in its order */
-    const uint32_t *store_views; /* their store numbers, for block keys */
+    int64_t end_ms;                      /* the window is (end - width, end], one width for all targets */
+    const uint32_t *views;               /* targets: plan view indices of one group, in its order */
+    const uint32_t *store_views;         /* their store numbers, for block keys */
+    const struct refresh_groups *groups; /* [views_n]; used for views by labels; NULL when there are none */
     uint32_t views_n;
-    /* Only these series (sorted catalog ids), for dirty rebuilds; NULL = all. */
+    /* Only these series (sorted catalog ids), for dirty rebuilds; NULL = all. Views by labels are always
+     * made whole. */
     const uint32_t *only_series;
     uint32_t only_series_n;
     uint32_t revision;

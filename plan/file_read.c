@@ -257,8 +257,8 @@ static void read_view(struct json_in *in, const json_t *item, struct plan_view *
     v->node = json_in_u32(in, item, "node", PLAN_NODES_MAX - 1);
     v->source = json_in_u32(in, item, "source", PLAN_NODES_MAX - 1);
     struct str input = json_in_str(in, item, "input");
-    if (!str_eq(input, STR("value")))
-        json_in_fail(in, "input", ERR_BAD_DATA, "unknown input \"" STR_FMT "\": only \"value\" is known",
+    if (!view_input_parse(input, &v->input))
+        json_in_fail(in, "input", ERR_BAD_DATA, "unknown input \"" STR_FMT "\": value, series or label NAME",
                      STR_ARG(input));
     struct str family = json_in_str(in, item, "family");
     const struct family_info *info = family_by_name(family.p, family.n);

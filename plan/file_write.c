@@ -168,6 +168,14 @@ static void put_reduce(const struct plan_view *v, struct strbuf *b)
     strbuf_add_char(b, ']');
 }
 
+static void put_input(const struct view_input *in, struct strbuf *b)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    put_str(b, "input", view_input_text(in, &a));
+    arena_done(&a);
+}
+
 static void put_view(const struct plan *p, uint32_t id, struct strbuf *b)
 {
     const struct plan_view *v = &p->views[id];
@@ -178,7 +186,7 @@ static void put_view(const struct plan *p, uint32_t id, struct strbuf *b)
     put_name(b, "identity", identity);
     put_i64(b, "node", v->node);
     put_i64(b, "source", v->source);
-    put_name(b, "input", "value");
+    put_input(&v->input, b);
     put_name(b, "family", info ? info->name : "");
     put_params(&v->params, b);
     put_reduce(v, b);

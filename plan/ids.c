@@ -93,6 +93,14 @@ static void put_params(struct strbuf *b, enum family family, const struct sketch
     }
 }
 
+static void put_input(struct strbuf *b, const struct view_input *in)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    put_str(b, view_input_text(in, &a));
+    arena_done(&a);
+}
+
 static void put_reduce(struct strbuf *b, const struct view_definition *d)
 {
     struct str *sorted = mem_alloc(d->reduce_n * sizeof *sorted);
@@ -119,7 +127,7 @@ void view_identity(const struct view_definition *d, uint8_t ret[IDENTITY_BYTES])
     struct strbuf b = {0};
     put_u32(&b, IDENTITY_VERSION);
     put_matchers(&b, d->matchers, d->matchers_n);
-    put_str(&b, d->input);
+    put_input(&b, &d->input);
     put_u32(&b, (uint32_t)d->family);
     put_params(&b, d->family, &d->params);
     put_reduce(&b, d);

@@ -10,12 +10,13 @@
 #include "base/labels.h"
 #include "base/matcher.h"
 #include "kernels/sketch.h"
+#include "plan/input.h"
 
 /*
  * The byte string, version 1 (str = u32 length, bytes; everything little-endian):
  *     u32 version
  *     u32 matchers_n, then each by (name, op, value): str name, u32 op (enum matcher_op), str value
- *     str input
+ *     str input (plan/input.h: "value", "series", "label NAME")
  *     u32 family (its stable number)
  *     u32 params_n, then each that is not zero by name: str "alpha", f64 | str "k" | "max_bins" | "p", u64
  *     u32 per_series (0 or 1), u32 reduce_n, then each sorted: str label
@@ -27,7 +28,7 @@ enum { IDENTITY_BYTES = 16, IDENTITY_VERSION = 1, ROOT_IDENTITY_VERSION = 1, IDE
 struct view_definition {
     const struct matcher *matchers;
     uint32_t matchers_n;
-    struct str input; /* extractor: "value" (the only one yet) */
+    struct view_input input;
     enum family family;
     struct sketch_params params;
     const struct str *reduce; /* labels kept; NULL with reduce_n 0 and per_series true: one state a series */

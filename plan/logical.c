@@ -54,6 +54,21 @@ const struct expr *site_parameter(const struct expr *e)
     }
 }
 
+bool site_of_selector(const struct expr *e, struct site *ret)
+{
+    const struct expr *selector = expr_unwrap(e);
+    if (!selector_can_have_panes(selector))
+        return false;
+    *ret = (struct site){
+        .selector = selector,
+        .range_ms = selector->range_ms,
+        .offset_ms = selector->time.offset_ms,
+        .anchored = selector->time.at == AT_TIME,
+        .at_ms = selector->time.at == AT_TIME ? selector->time.at_ms : 0,
+    };
+    return true;
+}
+
 bool site_of(const struct expr *e, struct site *ret)
 {
     e = expr_unwrap(e);
@@ -66,19 +81,11 @@ bool site_of(const struct expr *e, struct site *ret)
     double q = 0;
     if (e->args_n != (parameter ? 2u : 1u) || (parameter && (!expr_constant(parameter, &q) || !isfinite(q))))
         return false;
-    const struct expr *selector = expr_unwrap(e->args[parameter && parameter == e->args[0]]);
-    if (!selector_can_have_panes(selector))
+    if (!site_of_selector(e->args[parameter && parameter == e->args[0]], ret))
         return false;
-    *ret = (struct site){
-        .call = e,
-        .selector = selector,
-        .statistic = statistic,
-        .q = q + 0.0, /* -0 is 0: JSON has one zero */
-        .range_ms = selector->range_ms,
-        .offset_ms = selector->time.offset_ms,
-        .anchored = selector->time.at == AT_TIME,
-        .at_ms = selector->time.at == AT_TIME ? selector->time.at_ms : 0,
-    };
+    ret->call = e;
+    ret->statistic = statistic;
+    ret->q = q + 0.0; /* -0 is 0: JSON has one zero */
     return true;
 }
 
@@ -188,6 +195,7 @@ static int add_node(struct logical *l, const struct expr *e, uint32_t *ret_node,
     }
     node.in_first = l->edges_n;
     node.is_site = node.has_site = site_of(e, &node.site);
+    node.is_group_site = !node.is_site && group_site_of(e, l->arena, &node.group_site);
     if (!node.is_site) {
         rc = add_operands(l, e, &node, err);
         if (rc != 0)

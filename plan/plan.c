@@ -156,7 +156,7 @@ struct view_definition plan_view_definition(const struct plan *p, uint32_t v)
     return (struct view_definition){
         .matchers = source->matchers,
         .matchers_n = source->matchers_n,
-        .input = STR("value"),
+        .input = view->input,
         .family = view->family,
         .params = view->params,
         .reduce = view->reduce,

@@ -25,6 +25,7 @@
 #include "kernels/sketch.h"
 #include "plan/grid.h"
 #include "plan/ids.h"
+#include "plan/input.h"
 #include "promql/parse.h"
 
 /* X(NAME, "keyword", output) */
@@ -88,10 +89,11 @@ struct plan_view {
     uint8_t identity[IDENTITY_BYTES];
     uint32_t node;   /* its BUILD (or MERGE) */
     uint32_t source; /* scan's source */
+    struct view_input input;
     enum family family;
     struct sketch_params params;
-    bool per_series; /* false: by reduce[] */
-    const struct str *reduce;
+    bool per_series;          /* one state a series; false: one of each group of series equal in reduce[] */
+    const struct str *reduce; /* sorted, distinct */
     uint32_t reduce_n;
     struct grid panes;    /* width (step_ms) and phase of pane ends */
     uint32_t panes_n;     /* most panes any reader's window has */

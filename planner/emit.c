@@ -149,6 +149,7 @@ static int emit_views(struct emitter *m, struct err *e)
             .source = source,
             .family = s->family,
             .params = s->params,
+            .input = {.kind = INPUT_VALUE},
             .per_series = true,
             .panes = c->grid,
             .panes_n = (uint32_t)panes_n,

@@ -38,6 +38,12 @@ struct source_request {
     const uint8_t (*identities)[16];
     uint32_t identities_n;
     int64_t width_ms, phase_ms;
+    /*
+     * The views named hold states by labels. A window in which any matching series is dirty then serves nobody: the
+     * run of windows that covered_ms ends stops before it, every series has raw_from_ms = covered_ms, and the result
+     * lists the label sets behind the slots (groups).
+     */
+    bool grouped;
     const struct source_rollup *rollups; /* whose windows within the span are listed too */
     uint32_t rollups_n;
     /* Instant selectors at one time: of each series the newest of these samples is enough, and others may be left out.
@@ -93,6 +99,12 @@ struct source_series {
     uint32_t packed_histograms_n;
 };
 
+/* A slot of a view by labels: shard number / 1024, slot number % 1024, in blocks of metric 0. */
+struct source_group {
+    uint32_t number;
+    struct labels labels;
+};
+
 struct source_result {
     struct source_series *series; /* ascending by (metric, ordinal) */
     uint32_t series_n;
@@ -117,6 +129,9 @@ struct source_result {
     const uint64_t *revisions;
     const uint32_t *views;       /* [identities_n] store view numbers, SOURCE_NO_VIEW if the store has none yet */
     struct source_level *levels; /* [rollups_n] */
+    /* Of a grouped request: for each identity all groups there may be states of, ascending by number. */
+    const struct source_group **groups;
+    const uint32_t *groups_n;
     int64_t covered_ms; /* end of the unbroken run of windows with states from start_ms; start_ms without views */
     int64_t watermark_ms;
     void *held; /* the source's own: what release lets go */

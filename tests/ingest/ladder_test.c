@@ -120,6 +120,7 @@ static void add_view(struct maker *m, uint32_t kind, struct grid panes, uint32_t
                                       .source = 0,
                                       .family = views[kind].family,
                                       .params = views[kind].params,
+                                      .input = {.kind = INPUT_VALUE},
                                       .per_series = true,
                                       .panes = panes,
                                       .panes_n = panes_n,

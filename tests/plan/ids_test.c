@@ -23,7 +23,7 @@ static const struct matcher latency[] = {{.op = MATCH_EQ, .name = STR("__name__"
                                          {.op = MATCH_NRE, .name = STR("job"), .value = STR("a.*")}};
 static const struct view_definition kll = {.matchers = latency,
                                            .matchers_n = 2,
-                                           .input = STR("value"),
+                                           .input = {.kind = INPUT_VALUE},
                                            .family = FAMILY_KLL,
                                            .params = {.k = 52},
                                            .per_series = true,
@@ -73,7 +73,7 @@ START_TEST(identity_of_a_grouped_ddsketch_view)
     const struct str by[] = {STR("zone"), STR("job")};
     struct view_definition d = {.matchers = latency,
                                 .matchers_n = 1,
-                                .input = STR("value"),
+                                .input = {.kind = INPUT_VALUE},
                                 .family = FAMILY_DDSKETCH,
                                 .params = {.alpha = 0.01},
                                 .reduce = by,
@@ -129,7 +129,7 @@ START_TEST(every_part_matters)
     changed[8].phase_ms++;
     changed[9].lookback_ms++;
     changed[10].sketch_seed++;
-    changed[11].input = STR("key");
+    changed[11].input.kind = INPUT_SERIES;
     uint8_t identities[12][IDENTITY_BYTES];
     for (int i = 0; i < 12; i++)
         view_identity(&changed[i], identities[i]);

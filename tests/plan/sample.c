@@ -101,6 +101,7 @@ static void add_view(struct sample *s, uint32_t node, uint32_t source, enum fami
                                       .source = source,
                                       .family = family,
                                       .params = *params,
+                                      .input = {.kind = INPUT_VALUE},
                                       .per_series = true,
                                       .panes = panes,
                                       .panes_n = panes_n,
