@@ -41,6 +41,7 @@ static const struct ddsketch_ops ddsketch_scalar = {.scan = ddsketch_scan_scalar
 struct ddsketch_ops ddsketch_ops;
 
 static const struct hll_ops hll_scalar = {.coupons = hll_coupons_scalar,
+                                          .item_coupons = hll_item_coupons_scalar,
                                           .raise = hll_raise_scalar,
                                           .histogram = hll_histogram_scalar,
                                           .used = hll_used_scalar,

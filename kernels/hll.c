@@ -1,5 +1,5 @@
 /*
- * HLL: how many distinct values, by HyperLogLog with 2^p registers.
+ * HLL: how many distinct values or items, by HyperLogLog with 2^p registers.
  *
  *   form 1, sparse: at most 2^p / 4 registers are not zero
  *     | 0 | u8     | 1 + 8 p                                                                     |
@@ -10,7 +10,7 @@
  *     | 1 | u8     | low byte of the hash seed's XXH3                                            |
  *     | 2 | u8[2^p]| registers                                                                   |
  *
- * A value's hash is XXH3-64 with the sketch seed over its 8 little-endian bytes, -0 as +0 and all NaNs as one; the top
+ * An item's hash is XXH3-64 with the sketch seed over its 8 little-endian bytes; a value's item is sketch_key. The top
  * p bits are the index, rho is one more than the zeros that lead the rest (1..65-p). The registers are the maximum of
  * rho by index, and the form follows from the registers alone: any order and any split of the samples, and any merge of
  * overlapping states, give the same bytes. The estimator is Ertl's improved one (New cardinality estimation algorithms
@@ -54,15 +54,32 @@ static uint8_t seed_mark(uint64_t seed)
     return (uint8_t)XXH3_64bits(&seed, sizeof seed);
 }
 
+static inline uint32_t coupon_of(uint64_t item, uint64_t flip, uint32_t p)
+{
+    uint64_t hash = hash8(item, flip);
+    uint32_t rho = (uint32_t)__builtin_clzll(hash << p | UINT64_C(1) << (p - 1)) + 1;
+    return (uint32_t)(hash >> (64 - p)) << HLL_RHO_BITS | rho;
+}
+
 size_t hll_coupons_scalar(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed, uint32_t above)
 {
     const uint64_t flip = hash8_flip(seed);
     size_t some = 0;
     for (size_t i = 0; i < n; i++) {
-        uint64_t hash = hash8(bits_item(values[i]), flip);
-        uint32_t rho = (uint32_t)__builtin_clzll(hash << p | UINT64_C(1) << (p - 1)) + 1;
-        ret[some] = (uint32_t)(hash >> (64 - p)) << HLL_RHO_BITS | rho;
-        some += rho > above;
+        ret[some] = coupon_of(bits_item(values[i]), flip, p);
+        some += (ret[some] & HLL_RHO_MASK) > above;
+    }
+    return some;
+}
+
+size_t hll_item_coupons_scalar(uint32_t *ret, const uint64_t *items, size_t n, uint32_t p, uint64_t seed,
+                               uint32_t above)
+{
+    const uint64_t flip = hash8_flip(seed);
+    size_t some = 0;
+    for (size_t i = 0; i < n; i++) {
+        ret[some] = coupon_of(items[i], flip, p);
+        some += (ret[some] & HLL_RHO_MASK) > above;
     }
     return some;
 }
@@ -169,35 +186,49 @@ static uint8_t least_of(const uint8_t *registers, size_t m)
     return least;
 }
 
+/* What is counted: sample values, or items. */
+struct counted_run {
+    const double *values; /* NULL: items */
+    const uint64_t *items;
+    uint32_t n;
+};
+
+static size_t run_coupons(const struct counted_run *run, uint32_t from, uint32_t n, uint32_t p, uint64_t seed,
+                          uint32_t above, uint32_t *ret)
+{
+    return run->values ? hll_ops.coupons(ret, run->values + from, n, p, seed, above)
+                       : hll_ops.item_coupons(ret, run->items + from, n, p, seed, above);
+}
+
 /* Any number of samples. Once every register has been raised, most samples raise none: those whose rho is at most the
  * least register are left out before they touch memory. */
-static void raise_values(uint8_t *registers, const double *values, uint32_t n, uint32_t p, uint64_t seed)
+static void raise_run(uint8_t *registers, const struct counted_run *run, uint32_t p, uint64_t seed)
 {
     const size_t m = (size_t)1 << p;
     uint32_t coupons[BATCH + HLL_COUPONS_SLACK], least = 0;
     size_t look_at = 8 * m;
     memset(registers, 0, m);
-    for (uint32_t done = 0; done < n; done += BATCH) {
-        uint32_t part = n - done < BATCH ? n - done : BATCH;
+    for (uint32_t done = 0; done < run->n; done += BATCH) {
+        uint32_t part = run->n - done < BATCH ? run->n - done : BATCH;
         if (done >= look_at) {
             least = least_of(registers, m);
             look_at += 4 * m;
         }
-        size_t some = hll_ops.coupons(coupons, values + done, part, p, seed, least);
+        size_t some = run_coupons(run, done, part, p, seed, least, coupons);
         for (size_t i = 0; i < some; i++)
             hll_raise_register(registers, coupons[i]);
     }
 }
 
 /* At most as many samples as a sparse state has coupons: of the registers only those in use are touched. */
-static uint32_t list_values(const struct room *r, const double *values, uint32_t n, uint32_t p, uint64_t seed)
+static uint32_t list_run(const struct room *r, const struct counted_run *run, uint32_t p, uint64_t seed)
 {
     const size_t m = (size_t)1 << p;
-    hll_ops.coupons(r->coupons, values, n, p, seed, 0);
+    run_coupons(run, 0, run->n, p, seed, 0, r->coupons);
     memset(r->used, 0, hllsparse_words(m) * sizeof *r->used);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < run->n; i++)
         r->registers[r->coupons[i] >> HLL_RHO_BITS] = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < run->n; i++) {
         uint32_t index = r->coupons[i] >> HLL_RHO_BITS;
         hll_raise_register(r->registers, r->coupons[i]);
         r->used[index / 64] |= UINT64_C(1) << index % 64;
@@ -205,18 +236,33 @@ static uint32_t list_values(const struct room *r, const double *values, uint32_t
     return hllsparse_list(r->sorted, r->used, r->registers, m);
 }
 
+static int build_run(uint8_t *dst, size_t cap, size_t *ret_size, uint32_t p, const struct counted_run *run,
+                     uint64_t seed, void *scratch)
+{
+    if (run->n == 0)
+        return SKETCH_BAD_DATA;
+    struct room r = room_of(scratch, p);
+    if (run->n <= sparse_most(p)) {
+        uint32_t coupons_n = list_run(&r, run, p, seed);
+        return write_sparse(dst, cap, ret_size, r.sorted, coupons_n, p, seed_mark(seed));
+    }
+    raise_run(r.registers, run, p, seed);
+    return write_registers(dst, cap, ret_size, &r, p, seed_mark(seed));
+}
+
 static int hll_build(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params, int64_t end_ms,
                      const int64_t *times_ms, const double *values, uint32_t n, uint64_t seed, void *scratch)
 {
-    if (n == 0)
-        return SKETCH_BAD_DATA;
-    struct room r = room_of(scratch, params->p);
-    if (n <= sparse_most(params->p)) {
-        uint32_t coupons_n = list_values(&r, values, n, params->p, seed);
-        return write_sparse(dst, cap, ret_size, r.sorted, coupons_n, params->p, seed_mark(seed));
-    }
-    raise_values(r.registers, values, n, params->p, seed);
-    return write_registers(dst, cap, ret_size, &r, params->p, seed_mark(seed));
+    const struct counted_run run = {.values = values, .n = n};
+    return build_run(dst, cap, ret_size, params->p, &run, seed, scratch);
+}
+
+/* Whatever they weigh: an item that came is there. */
+static int hll_build_items(uint8_t *dst, size_t cap, size_t *ret_size, const struct sketch_params *params,
+                           const struct sketch_items *items, uint64_t seed, void *scratch)
+{
+    const struct counted_run run = {.items = items->keys, .n = items->n};
+    return build_run(dst, cap, ret_size, params->p, &run, seed, scratch);
 }
 
 /* Raises the registers by all inputs. */
@@ -395,6 +441,7 @@ const struct family_info hll_family = {
     .size_bound = hll_size_bound,
     .scratch_bound = hll_scratch_bound,
     .build = hll_build,
+    .build_items = hll_build_items,
     .merge_k = hll_merge_k,
     .estimate = hll_estimate,
     .validate = hll_validate,

@@ -41,24 +41,35 @@ static const uint8_t kept[16][16] = {
 #undef D
 };
 
-static size_t coupons(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed, uint32_t above)
+/* The items of four values: -0 as +0, all NaNs as one. */
+static inline __m256i items_of(__m256d v)
 {
-    const __m256i flip = _mm256_set1_epi64x((int64_t)hash8_flip(seed)), nan = _mm256_set1_epi64x((int64_t)BITS_NAN);
+    const __m256i nan = _mm256_set1_epi64x((int64_t)BITS_NAN);
+    __m256i bits = _mm256_castpd_si256(_mm256_andnot_pd(_mm256_cmp_pd(v, _mm256_setzero_pd(), _CMP_EQ_OQ), v));
+    return _mm256_blendv_epi8(bits, nan, _mm256_castpd_si256(_mm256_cmp_pd(v, v, _CMP_UNORD_Q)));
+}
+
+/* Of values, or of items; what is not whole vectors is left: *ret_done were looked at. */
+static inline __attribute__((always_inline)) size_t coupons_of(uint32_t *ret, const double *values,
+                                                               const uint64_t *items, size_t n, uint32_t p,
+                                                               uint64_t seed, uint32_t above, size_t *ret_done)
+{
+    const __m256i flip = _mm256_set1_epi64x((int64_t)hash8_flip(seed));
     const __m256i every_other = _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0);
     const __m256i magic = _mm256_set1_epi64x(INT64_C(0x4330000000000000)), rho_of = _mm256_set1_epi64x(1075);
     const __m128i to_index = _mm_cvtsi32_si128((int)(64 - p)), to_rho = _mm_cvtsi32_si128((int)p);
     const __m128i least = _mm_set1_epi32((int)above), rho_mask = _mm_set1_epi32(HLL_RHO_MASK);
     size_t some = 0, i = 0;
     for (; i + 4 <= n; i += 4) {
-        __m256d v = _mm256_loadu_pd(values + i);
-        __m256i bits = _mm256_castpd_si256(_mm256_andnot_pd(_mm256_cmp_pd(v, _mm256_setzero_pd(), _CMP_EQ_OQ), v));
-        bits = _mm256_blendv_epi8(bits, nan, _mm256_castpd_si256(_mm256_cmp_pd(v, v, _CMP_UNORD_Q)));
-        __m256i h = hash(bits, flip);
+        __m256i h = hash(values ? items_of(_mm256_loadu_pd(values + i))
+                                : _mm256_loadu_si256((const __m256i *)(const void *)(items + i)),
+                         flip);
         /* 52 bits behind the index as a double, whose exponent says where the first stands. */
         __m256i behind = _mm256_srli_epi64(_mm256_sll_epi64(h, to_rho), 12);
         __m256i none = _mm256_cmpeq_epi64(behind, _mm256_setzero_si256());
         if (__builtin_expect(!_mm256_testz_si256(none, none), 0)) {
-            some += hll_coupons_scalar(ret + some, values + i, 4, p, seed, above);
+            some += values ? hll_coupons_scalar(ret + some, values + i, 4, p, seed, above)
+                           : hll_item_coupons_scalar(ret + some, items + i, 4, p, seed, above);
             continue;
         }
         __m256d number = _mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(behind, magic)), _mm256_castsi256_pd(magic));
@@ -72,7 +83,20 @@ static size_t coupons(uint32_t *ret, const double *values, size_t n, uint32_t p,
         _mm_storeu_si128((__m128i *)(void *)(ret + some), _mm_shuffle_epi8(coupon, order));
         some += (unsigned)__builtin_popcount(mask);
     }
-    return some + hll_coupons_scalar(ret + some, values + i, n - i, p, seed, above);
+    *ret_done = i;
+    return some;
+}
+
+static size_t coupons(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed, uint32_t above)
+{
+    size_t done, some = coupons_of(ret, values, NULL, n, p, seed, above, &done);
+    return some + hll_coupons_scalar(ret + some, values + done, n - done, p, seed, above);
+}
+
+static size_t item_coupons(uint32_t *ret, const uint64_t *items, size_t n, uint32_t p, uint64_t seed, uint32_t above)
+{
+    size_t done, some = coupons_of(ret, NULL, items, n, p, seed, above, &done);
+    return some + hll_item_coupons_scalar(ret + some, items + done, n - done, p, seed, above);
 }
 
 static inline __m256i load(const uint8_t *p)
@@ -236,6 +260,7 @@ static size_t sparse(uint32_t *ret, const uint8_t *bytes, size_t size, uint64_t 
 void hll_ops_avx2(struct hll_ops *ops)
 {
     *ops = (struct hll_ops){.coupons = coupons,
+                            .item_coupons = item_coupons,
                             .raise = raise,
                             .histogram = histogram,
                             .used = used,

@@ -17,7 +17,18 @@ static inline __m512i hash(__m512i bits, __m512i flip)
     return _mm512_xor_si512(h, _mm512_srli_epi64(h, 28));
 }
 
-static size_t coupons(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed, uint32_t above)
+/* The items of eight values: -0 as +0, all NaNs as one. */
+static inline __m512i items_of(__m512d v)
+{
+    __m512i bits = _mm512_castpd_si512(v);
+    bits = _mm512_mask_mov_epi64(bits, _mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_EQ_OQ), _mm512_setzero_si512());
+    return _mm512_mask_mov_epi64(bits, _mm512_cmp_pd_mask(v, v, _CMP_UNORD_Q), _mm512_set1_epi64((int64_t)BITS_NAN));
+}
+
+/* Of values, or of items. */
+static inline __attribute__((always_inline)) size_t coupons_of(uint32_t *ret, const double *values,
+                                                               const uint64_t *items, size_t n, uint32_t p,
+                                                               uint64_t seed, uint32_t above)
 {
     const __m512i flip = _mm512_set1_epi64((int64_t)hash8_flip(seed));
     const __m512i bound = _mm512_set1_epi64((int64_t)(UINT64_C(1) << (p - 1)));
@@ -25,12 +36,8 @@ static size_t coupons(uint32_t *ret, const double *values, size_t n, uint32_t p,
     size_t some = 0;
     for (size_t i = 0; i < n; i += LANES) {
         __mmask8 lanes = n - i >= LANES ? 0xff : (__mmask8)((1u << (n - i)) - 1);
-        __m512d v = _mm512_maskz_loadu_pd(lanes, values + i);
-        __m512i bits = _mm512_castpd_si512(v);
-        bits =
-            _mm512_mask_mov_epi64(bits, _mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_EQ_OQ), _mm512_setzero_si512());
-        bits =
-            _mm512_mask_mov_epi64(bits, _mm512_cmp_pd_mask(v, v, _CMP_UNORD_Q), _mm512_set1_epi64((int64_t)BITS_NAN));
+        __m512i bits =
+            values ? items_of(_mm512_maskz_loadu_pd(lanes, values + i)) : _mm512_maskz_loadu_epi64(lanes, items + i);
         __m512i h = hash(bits, flip);
         __m512i zeros = _mm512_lzcnt_epi64(_mm512_or_si512(_mm512_sll_epi64(h, _mm_cvtsi32_si128((int)p)), bound));
         __m512i index = _mm512_slli_epi64(_mm512_srl_epi64(h, _mm_cvtsi32_si128((int)(64 - p))), HLL_RHO_BITS);
@@ -41,6 +48,16 @@ static size_t coupons(uint32_t *ret, const double *values, size_t n, uint32_t p,
         some += (unsigned)__builtin_popcount(keep);
     }
     return some;
+}
+
+static size_t coupons(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed, uint32_t above)
+{
+    return coupons_of(ret, values, NULL, n, p, seed, above);
+}
+
+static size_t item_coupons(uint32_t *ret, const uint64_t *items, size_t n, uint32_t p, uint64_t seed, uint32_t above)
+{
+    return coupons_of(ret, NULL, items, n, p, seed, above);
 }
 
 static void raise(uint8_t *registers, const uint8_t *const *src, uint32_t src_n, size_t m)
@@ -221,6 +238,11 @@ static size_t sparse(uint32_t *ret, const uint8_t *bytes, size_t size, uint64_t 
 
 void hll_ops_avx512(struct hll_ops *ops)
 {
-    *ops = (struct hll_ops){
-        .coupons = coupons, .raise = raise, .histogram = histogram, .used = used, .steps = steps, .sparse = sparse};
+    *ops = (struct hll_ops){.coupons = coupons,
+                            .item_coupons = item_coupons,
+                            .raise = raise,
+                            .histogram = histogram,
+                            .used = used,
+                            .steps = steps,
+                            .sparse = sparse};
 }

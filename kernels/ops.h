@@ -156,6 +156,8 @@ struct hll_ops {
     /* The coupons of the values in turn, but for those whose rho is not above `above`; returns how many. ret has room
      * for n + HLL_COUPONS_SLACK. */
     size_t (*coupons)(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed, uint32_t above);
+    /* The same of items, whose bits are taken as they are. */
+    size_t (*item_coupons)(uint32_t *ret, const uint64_t *items, size_t n, uint32_t p, uint64_t seed, uint32_t above);
     /* Each register becomes the greatest of itself and all of src_n arrays of m. */
     void (*raise)(uint8_t *registers, const uint8_t *const *src, uint32_t src_n, size_t m);
     /* ret_many[r] = how many registers are r; all are below 64, m is a multiple of 16. */
@@ -174,6 +176,8 @@ struct hll_ops {
 enum { HLL_SPARSE_ROOM = 256, HLL_COUPONS_SLACK = 16 };
 extern struct hll_ops hll_ops;
 size_t hll_coupons_scalar(uint32_t *ret, const double *values, size_t n, uint32_t p, uint64_t seed, uint32_t above);
+size_t hll_item_coupons_scalar(uint32_t *ret, const uint64_t *items, size_t n, uint32_t p, uint64_t seed,
+                               uint32_t above);
 size_t hll_used_scalar(uint64_t *ret_used, const uint8_t *registers, size_t m);
 uint8_t *hll_steps_scalar(uint8_t *p, const uint32_t *coupons, size_t n, uint32_t before);
 void hll_raise_scalar(uint8_t *registers, const uint8_t *const *src, uint32_t src_n, size_t m);

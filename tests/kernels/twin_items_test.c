@@ -26,6 +26,27 @@ START_TEST(hll_twins)
             ck_assert_msg(n == 0 || memcmp(out, expect, some * 4) == 0, "coupons %s n %zu", cpu_level_name(level), n);
             output_check(out, (n + HLL_COUPONS_SLACK) * 4);
         }
+        uint64_t *items =
+            against(fence, n * 8, ~round & 1); /* bits of any doubles: -0 and each NaN are items of their own */
+        for (size_t i = 0; i < n; i++)
+            items[i] = round % 3 ? items[i] : random_u64(&s);
+        some = hll_item_coupons_scalar(expect, items, n, p, seed, above);
+        for (size_t i = 0, at = 0; i < n; i++) {
+            uint64_t hash = XXH3_64bits_withSeed(&items[i], 8, seed);
+            uint32_t rho = 1;
+            while (rho <= 64 - p && !(hash << p << (rho - 1) >> 63))
+                rho++;
+            if (rho > above)
+                ck_assert_uint_eq(expect[at++], (uint32_t)(hash >> (64 - p)) << HLL_RHO_BITS | rho);
+        }
+        EACH_LEVEL(level)
+        {
+            uint32_t *out = output_open();
+            ck_assert_uint_eq(hll_ops.item_coupons(out, items, n, p, seed, above), some);
+            ck_assert_msg(n == 0 || memcmp(out, expect, some * 4) == 0, "item coupons %s n %zu", cpu_level_name(level),
+                          n);
+            output_check(out, (n + HLL_COUPONS_SLACK) * 4);
+        }
         size_t m = (size_t)16 << random_below(&s, 9);
         uint8_t *src = round & 1 ? anywhere(fence, m, round / 2) : fence;
         static uint8_t before[8192], united[8192], others[6][8192];
