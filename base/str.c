@@ -169,6 +169,13 @@ void strbuf_add_i64(struct strbuf *b, int64_t v)
     strbuf_add(b, digits + at, sizeof(digits) - at);
 }
 
+void strbuf_add_varint(struct strbuf *b, uint64_t v)
+{
+    for (; v >= 128; v >>= 7)
+        strbuf_add_char(b, (char)(v | 128));
+    strbuf_add_char(b, (char)v);
+}
+
 const char *strbuf_z(struct strbuf *b)
 {
     strbuf_reserve(b, 0);

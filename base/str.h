@@ -50,7 +50,8 @@ void strbuf_add_str(struct strbuf *b, struct str s);
 void strbuf_add_z(struct strbuf *b, const char *z);
 void strbuf_add_char(struct strbuf *b, char c);
 void strbuf_printf(struct strbuf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void strbuf_add_i64(struct strbuf *b, int64_t v);
+void strbuf_add_i64(struct strbuf *b, int64_t v);     /* as decimal text */
+void strbuf_add_varint(struct strbuf *b, uint64_t v); /* as bytes.h writes it */
 const char *strbuf_z(struct strbuf *b); /* NUL-terminated view (the NUL is not counted in n) */
 void strbuf_clear(struct strbuf *b);    /* keeps the memory */
 void strbuf_done(struct strbuf *b);

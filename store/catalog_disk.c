@@ -48,24 +48,16 @@ struct batch {
     size_t symbols_n, symbols_cap;
 };
 
-static void add_varint(struct strbuf *b, uint64_t v)
-{
-    uint8_t bytes[10];
-    struct byte_writer w = {bytes, bytes + sizeof(bytes), false};
-    write_varint(&w, v);
-    strbuf_add(b, bytes, (size_t)(w.p - bytes));
-}
-
 static void batch_add_symbol(struct batch *b, const struct symbol *s)
 {
     if (!b->local_plus_1[s->number]) {
         b->symbols = mem_grow(b->symbols, &b->symbols_cap, b->symbols_n + 1, sizeof(*b->symbols));
         b->symbols[b->symbols_n++] = s;
         b->local_plus_1[s->number] = (uint32_t)b->symbols_n;
-        add_varint(&b->strings, s->n);
+        strbuf_add_varint(&b->strings, s->n);
         strbuf_add(&b->strings, s->text, s->n);
     }
-    add_varint(&b->series, b->local_plus_1[s->number] - 1);
+    strbuf_add_varint(&b->series, b->local_plus_1[s->number] - 1);
 }
 
 static int batch_write(struct batch *b, const struct catalog *c, uint32_t first, uint32_t n, struct store_txn *t,
@@ -74,9 +66,9 @@ static int batch_write(struct batch *b, const struct catalog *c, uint32_t first,
     for (uint32_t id = first; id < first + n; id++) {
         const struct series *s = catalog_series(c, id);
         const uint32_t *run = catalog_run(c, s);
-        add_varint(&b->series, s->metric);
-        add_varint(&b->series, s->ordinal);
-        add_varint(&b->series, s->labels_n);
+        strbuf_add_varint(&b->series, s->metric);
+        strbuf_add_varint(&b->series, s->ordinal);
+        strbuf_add_varint(&b->series, s->labels_n);
         for (uint32_t i = 0; i < s->labels_n; i++) {
             batch_add_symbol(b, c->pairs[run[i]].name);
             batch_add_symbol(b, c->pairs[run[i]].value);
