@@ -46,6 +46,21 @@ int state_builder_run(struct state_builder *b, int64_t end_ms, const int64_t *ti
     return 0;
 }
 
+int state_builder_run_items(struct state_builder *b, const struct sketch_items *items, uint64_t seed, struct str *ret,
+                            struct err *e)
+{
+    size_t size = 0;
+    reserve(b, items->n, 0);
+    int rc = b->family->build_items(b->state, b->state_cap, &size, &b->params, items, seed, b->scratch);
+    if (rc == SKETCH_BAD_DATA)
+        return err_set(e, ERR_NOT_COVERED, "%s states cannot hold the weights of these items", b->family->name);
+    if (rc)
+        return err_set(e, ERR_INTERNAL, "building a %s state of %u items failed with %d", b->family->name, items->n,
+                       rc);
+    *ret = (struct str){(const char *)b->state, size};
+    return 0;
+}
+
 int state_builder_merge(struct state_builder *b, int64_t end_ms, const struct state_ref *refs, uint32_t k,
                         uint64_t samples_n, uint64_t seed, struct str *ret, struct err *e)
 {

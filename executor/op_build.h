@@ -23,6 +23,9 @@ void state_builder_done(struct state_builder *b); /* safe on a zeroed one */
 /* n >= 1 samples, times rising, no stale markers. *ret is good until the next run. */
 int state_builder_run(struct state_builder *b, int64_t end_ms, const int64_t *times_ms, const double *values,
                       uint32_t n, uint64_t seed, struct str *ret, struct err *e);
+/* n >= 1 items, of a family that takes them. *ret as above. ERR_NOT_COVERED: weights that the family cannot hold. */
+int state_builder_run_items(struct state_builder *b, const struct sketch_items *items, uint64_t seed, struct str *ret,
+                            struct err *e);
 /* k >= 1 states, `samples_n` behind them as the family counts. *ret is good until the next run. */
 int state_builder_merge(struct state_builder *b, int64_t end_ms, const struct state_ref *refs, uint32_t k,
                         uint64_t samples_n, uint64_t seed, struct str *ret, struct err *e);
