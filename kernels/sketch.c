@@ -213,18 +213,21 @@ double countsketch_error(uint32_t width)
     return width < WIDTH_MIN || width > WIDTH_MAX ? NAN : sqrt(3.0 / width);
 }
 
-/* More than half of `depth` rows miss, each with probability 1/3 at most. An even depth fails where half of them do. */
-double countsketch_failure(uint32_t depth)
+/* More than half of `depth` rows miss, each with probability p at most. An even depth fails where half of them do. */
+static double median_failure(uint32_t depth, double p)
 {
-    if (depth < 1 || depth > DEPTH_MAX)
-        return NAN;
     double failure = 0, ways = 1; /* ways to choose `missing` of depth rows */
     for (uint32_t missing = 0; missing <= depth; missing++) {
         if (2 * missing >= depth)
-            failure += ways * pow(1 / 3.0, missing) * pow(2 / 3.0, depth - missing);
+            failure += ways * pow(p, missing) * pow(1 - p, depth - missing);
         ways = ways * (depth - missing) / (missing + 1);
     }
     return failure;
+}
+
+double countsketch_failure(uint32_t depth)
+{
+    return depth < 1 || depth > DEPTH_MAX ? NAN : median_failure(depth, 1 / 3.0);
 }
 
 uint32_t countsketch_width_for_error(double error)
@@ -242,4 +245,40 @@ uint32_t countsketch_depth_for_failure(double failure)
     if (!(odd_depth_failure(DEPTH_MAX / 2 - 1) <= failure))
         return 0;
     return 2 * least_parameter(odd_depth_failure, 0, DEPTH_MAX / 2 - 1, failure) + 1;
+}
+
+/* The greatest probability that a row may miss with, for the median of `depth` to miss with `failure` at most. */
+static double row_failure(uint32_t depth, double failure)
+{
+    double low = 0, high = 0.5;
+    for (int i = 0; i < 60; i++) {
+        double p = (low + high) / 2;
+        *(median_failure(depth, p) <= failure ? &low : &high) = p;
+    }
+    return low;
+}
+
+double countsketch_l2_error(uint32_t width, uint32_t depth, double failure)
+{
+    if (width < WIDTH_MIN || width > WIDTH_MAX || depth < 1 || depth > DEPTH_MAX || !(failure > 0 && failure < 1))
+        return NAN;
+    double squares = sqrt(2 / (width * row_failure(depth, failure)));
+    return squares <= 1 ? 1 - sqrt(1 - squares) : NAN;
+}
+
+bool countsketch_l2_shape(double error, double failure, uint32_t cells_max, uint32_t *ret_width, uint32_t *ret_depth)
+{
+    double least = INFINITY;
+    if (!(error > 0 && error < 1) || !(failure > 0 && failure < 1))
+        return false;
+    double squares = error * (2 - error); /* 1 - (1 - error)^2 */
+    for (uint32_t depth = 1; depth < DEPTH_MAX; depth += 2) {
+        double width = fmax(WIDTH_MIN, ceil(2 / (squares * squares * row_failure(depth, failure))));
+        if (!(width <= WIDTH_MAX && width * depth <= cells_max && width * depth < least))
+            continue;
+        least = width * depth;
+        *ret_width = (uint32_t)width;
+        *ret_depth = depth;
+    }
+    return isfinite(least);
 }

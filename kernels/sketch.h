@@ -240,5 +240,16 @@ double countsketch_error(uint32_t width);
 double countsketch_failure(uint32_t depth);
 uint32_t countsketch_width_for_error(double error);     /* least width in 8..2^22; 0 = none */
 uint32_t countsketch_depth_for_failure(double failure); /* least odd depth in 1..15; 0 = none */
+/*
+ * L2 of all items, relative, from a CountSketch or from a UnivMon's level 0. A row's sum of squares is L2^2 on average
+ * and its variance at most 2 L2^4 / width (Thorup, Zhang: Tabulation Based 4-Universal Hashing with Applications to
+ * Second Moment Estimation, 2004, after Alon, Matias, Szegedy, 1996), so a row misses L2^2 by more than e^2 L2^2 with
+ * probability p at most, where e^2 = sqrt(2 / (width p)) (Chebyshev); their median misses when half of them do. p is
+ * the greatest that keeps that within `failure`. The root of what is too small by a share is too small by more than
+ * half of it: 1 - sqrt(1 - e^2). NaN: there is no bound, or a parameter is out of range.
+ */
+double countsketch_l2_error(uint32_t width, uint32_t depth, double failure);
+/* The fewest counters that meet both, at most `cells_max` of them; the depth is odd. False: none do. */
+bool countsketch_l2_shape(double error, double failure, uint32_t cells_max, uint32_t *ret_width, uint32_t *ret_depth);
 
 #endif

@@ -6,6 +6,9 @@
 #include "base/alloc.h"
 #include "plan/check_internal.h"
 
+/* A group site takes a string an argument or label of one expression. */
+#define CHECK_SITE_BYTES ((size_t)64 << 20)
+
 int check_fail(struct check *c, const char *what, uint32_t id, const char *rule, const char *format, ...)
 {
     char sentence[sizeof c->e->message];
@@ -32,6 +35,7 @@ int plan_check(const struct plan *p, struct err *e)
                                                    check_queries};
     int rc = p->arena ? arena_check(p->arena, "plan", e) : 0;
     struct check c = {.p = p, .e = e};
+    arena_init(&c.site, CHECK_SITE_BYTES);
     c.seen = mem_zalloc((size_t)p->nodes_n * sizeof *c.seen);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && rc == 0; i++)
         rc = parts[i](&c);
@@ -39,6 +43,7 @@ int plan_check(const struct plan *p, struct err *e)
     mem_free(c.todo);
     mem_free(c.views);
     mem_free(c.operands);
+    arena_done(&c.site);
     strbuf_done(&c.text);
     return rc;
 }

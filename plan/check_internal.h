@@ -2,12 +2,13 @@
 #ifndef PLAN_CHECK_INTERNAL_H
 #define PLAN_CHECK_INTERNAL_H
 
-#include "plan/plan.h"
+#include "plan/logical.h"
 
 struct check {
     const struct plan *p;
     struct err *e;
     struct strbuf text;           /* scratch of whoever prints */
+    struct arena site;            /* what the node at hand is a site by */
     const struct expr **operands; /* scratch */
     size_t operands_cap;
     uint32_t *seen; /* per node: the last reader (query, then stored root) that came by, plus 1 */
@@ -36,6 +37,12 @@ static inline const struct plan_node *check_input(const struct plan *p, const st
 {
     return &p->nodes[p->edges[n->in_first + i]];
 }
+
+/* The site that the tree of an ESTIMATE is, of one state a series or of groups; false: none. ret->group lives until the
+ * next call. */
+bool check_site_of(struct check *c, const struct plan_node *n, struct site *ret);
+/* Does an estimate read a statistic that has no bound over the states it merges? Its view and tree fit. */
+bool check_is_unbounded(struct check *c, const struct plan_node *n);
 
 int check_shapes(struct check *c);       /* check_shapes.c: every index may be followed afterwards */
 int check_nodes(struct check *c);        /* check_nodes.c */

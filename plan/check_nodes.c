@@ -145,27 +145,49 @@ static bool same_matchers(const struct plan_source *s, const struct expr *select
     return true;
 }
 
+bool check_site_of(struct check *c, const struct plan_node *n, struct site *ret)
+{
+    arena_reset(&c->site);
+    return site_of(n->expr, ret) || group_site_of(n->expr, &c->site, ret);
+}
+
+bool check_is_unbounded(struct check *c, const struct plan_node *n)
+{
+    struct site site;
+    const struct plan_node *read = check_input(c->p, n, 0);
+    const struct plan_view *v = &c->p->views[read->view];
+    if (family_readout(family_get(v->family), n->statistic)->merged != MERGED_APPROXIMATE)
+        return false;
+    return read->count > 1 || (check_site_of(c, n, &site) && site.group && v->reduce_n > site.group->by_n);
+}
+
+/* Do the states hold the samples of the site, in groups no coarser than its own? */
+static int check_held_samples(struct check *c, uint32_t id, const struct site *site, uint32_t view)
+{
+    const struct plan_view *v = &c->p->views[view];
+    const struct site_group *g = site->group;
+    bool fits = g ? !v->per_series && view_input_eq(&v->input, &g->input) : v->per_series;
+    if (!fits || !same_matchers(&c->p->sources[v->source], site->selector))
+        return check_fail_node(c, id, "definition_mismatch", "view %u holds other samples than its expression reads",
+                               view);
+    int rc = g ? coverage_groups(v->family, v->reduce, v->reduce_n, g->by, g->by_n, c->e) : 0;
+    return rc != 0 ? err_prefix(c->e, "node %u (estimate)", id) : 0;
+}
+
 /* Do the panes hold what the tree asks for? */
 static int check_estimated_view(struct check *c, uint32_t id, const struct site *site, const struct plan_node *read)
 {
     const struct plan_view *v = &c->p->views[read->view];
     const struct plan_node *n = &c->p->nodes[id];
-    const struct family_readout *readout = family_readout(family_get(v->family), site->statistic);
     if (n->statistic != site->statistic || n->q != site->q)
         return check_fail_node(c, id, "definition_mismatch", "its statistic is not that of its expression");
-    if (!readout)
+    if (!family_readout(family_get(v->family), site->statistic))
         return check_fail_node(c, id, "no_readout", "%s has no %s", family_get(v->family)->name,
                                statistic_name(site->statistic));
-    if (read->count > 1 && readout->merged == MERGED_APPROXIMATE)
-        return check_fail_node(c, id, "approximate_merge", "%s of merged %s states has no bound",
-                               statistic_name(site->statistic), family_get(v->family)->name);
-    if (!v->per_series || !same_matchers(&c->p->sources[v->source], site->selector))
-        return check_fail_node(c, id, "definition_mismatch", "view %u holds other samples than its expression reads",
-                               read->view);
     if (read->offset_ms != site->offset_ms || read->anchored != site->anchored ||
         (site->anchored && read->at_ms != site->at_ms))
         return check_fail_node(c, id, "definition_mismatch", "it reads panes at another time than its expression");
-    return 0;
+    return check_held_samples(c, id, site, read->view);
 }
 
 static int check_estimate(struct check *c, uint32_t id)
@@ -174,8 +196,8 @@ static int check_estimate(struct check *c, uint32_t id)
     struct site site;
     if (n->in_n != 1 || check_input(c->p, n, 0)->op != PLAN_OP_PANE_READ)
         return check_fail_node(c, id, "not_summary", "it takes the panes of one pane_read");
-    if (!site_of(n->expr, &site))
-        return check_fail_node(c, id, "not_a_site", "its expression is no function of one range of samples");
+    if (!check_site_of(c, n, &site))
+        return check_fail_node(c, id, "not_a_site", "no panes hold what its expression is made of");
     const struct plan_node *read = check_input(c->p, n, 0);
     const struct plan_view *v = &c->p->views[read->view];
     int rc = check_estimated_view(c, id, &site, read);

@@ -2,6 +2,7 @@
  * Readers: queries and stored roots, each with the grid of times it is evaluated at. What a reader reaches must serve
  * every one of those times: pane ends stand where its windows end, states are kept as long as it looks back.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -80,21 +81,40 @@ static int check_stored_reader(struct check *c, const struct reader *r, const st
     return 0;
 }
 
+/* The best that states of a view may promise of a statistic to those who accept `failure`; kind 0: no rule says how
+ * exact it is. */
+static struct accuracy best_promise(const struct plan_view *v, enum statistic statistic, double failure)
+{
+    switch (v->family) {
+    case FAMILY_KLL:
+        return (struct accuracy){ACCURACY_RANK, kll_rank_error(v->params.k), 0.01};
+    case FAMILY_DDSKETCH:
+        return (struct accuracy){ACCURACY_RELATIVE, v->params.alpha, 0};
+    case FAMILY_HLL:
+    case FAMILY_KMV:
+        return (struct accuracy){ACCURACY_CARDINALITY, 0, 0};
+    default:
+        break;
+    }
+    enum merged_error merged = family_readout(family_get(v->family), statistic)->merged;
+    double l2 = statistic == STATISTIC_L2 ? countsketch_l2_error(v->params.width, v->params.depth, failure) : NAN;
+    if (!isnan(l2))
+        return (struct accuracy){ACCURACY_RELATIVE, l2, failure};
+    return merged == MERGED_EXACT ? (struct accuracy){ACCURACY_EXACT, 0, 0} : (struct accuracy){0};
+}
+
 /* The promise of one estimate, as far as its parameters can tell; what lies between it and the root is not judged. */
 static int check_promise(struct check *c, const struct reader *r, uint32_t node)
 {
     const struct plan_node *n = &c->p->nodes[node];
     const struct plan_view *v = &c->p->views[check_input(c->p, n, 0)->view];
     const struct accuracy *promise = r->promise;
-    struct accuracy best = {ACCURACY_EXACT, 0, 0};
-    if (v->family == FAMILY_KLL)
-        best = (struct accuracy){ACCURACY_RANK, kll_rank_error(v->params.k), 0.01};
-    else if (v->family == FAMILY_DDSKETCH)
-        best = (struct accuracy){ACCURACY_RELATIVE, v->params.alpha, 0};
-    else if (v->family == FAMILY_HLL)
-        best = (struct accuracy){ACCURACY_CARDINALITY, 0, 0};
-    else if (family_readout(family_get(v->family), n->statistic)->merged != MERGED_EXACT)
-        best = (struct accuracy){0}; /* no rule says how exact it is */
+    if (promise && promise->kind == ACCURACY_NONE)
+        return 0;
+    if (check_is_unbounded(c, n))
+        return check_fail(c, r->what, r->id, "approximate_merge", "%s of merged %s states in view %u has no bound",
+                          statistic_name(n->statistic), family_get(v->family)->name, check_input(c->p, n, 0)->view);
+    struct accuracy best = best_promise(v, n->statistic, promise ? promise->failure : 0);
     if (!promise || best.kind == ACCURACY_EXACT)
         return 0;
     bool sound = best.kind && promise->kind != ACCURACY_EXACT;

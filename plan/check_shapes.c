@@ -128,9 +128,10 @@ static int check_stored_root(struct check *c, uint32_t id)
 
 static bool accuracy_is_valid(const struct accuracy *a)
 {
-    if (a->kind < ACCURACY_EXACT || a->kind > ACCURACY_ANY || !is_amount(a->error) || !is_amount(a->failure))
+    if (a->kind < ACCURACY_EXACT || a->kind > ACCURACY_NONE || !is_amount(a->error) || !is_amount(a->failure))
         return false;
-    return a->failure < 1 && (a->kind != ACCURACY_EXACT || a->error == 0);
+    bool has_error = a->kind != ACCURACY_EXACT && a->kind != ACCURACY_NONE;
+    return a->failure < 1 && (has_error || a->error == 0);
 }
 
 static bool cadence_is_valid(const struct cadence *cadence)

@@ -31,7 +31,16 @@ static int check_reduction(struct check *c, uint32_t id)
     if (!v->per_series && family_get(v->family)->time_ordered)
         return check_fail(c, "view", id, "reduces_time_ordered", "%s states are of one series each",
                           family_get(v->family)->name);
+    if (!view_input_fits(&v->input, v->family, v->per_series))
+        return check_fail(c, "view", id, "bad_view", "%s states are not made of its input%s",
+                          family_get(v->family)->name, v->per_series ? ", one a series" : ", by labels");
+    if (!v->per_series && v->level_of != PLAN_NONE)
+        return check_fail(c, "view", id, "bad_view", "states by labels have no roll-ups");
+    if (!v->per_series && v->when != WHEN_INGESTION)
+        return check_fail(c, "view", id, "bad_view", "states by labels are built at ingestion only");
     for (uint32_t i = 0; i < v->reduce_n; i++) {
+        if (str_eq(v->reduce[i], STR(LABEL_NAME)))
+            return check_fail(c, "view", id, "bad_view", "it is by __name__, which what it is read for takes away");
         if (!utf8_valid(v->reduce[i].p, v->reduce[i].n))
             return check_fail(c, "view", id, "bad_view", "label %u of its reduction is not UTF-8", i);
         if (i > 0 && str_cmp(v->reduce[i - 1], v->reduce[i]) >= 0)

@@ -174,6 +174,25 @@ int coverage_chain(uint64_t definition, enum family family, int64_t end_ms, int6
     return 0;
 }
 
+int coverage_groups(enum family family, const struct str *reduce, uint32_t reduce_n, const struct str *by,
+                    uint32_t by_n, struct err *e)
+{
+    uint32_t found_n = 0;
+    for (uint32_t i = 0; i < reduce_n && found_n < by_n; i++)
+        found_n += str_eq(reduce[i], by[found_n]);
+    if (found_n < by_n)
+        return err_set(e, ERR_BAD_DATA,
+                       "definition_mismatch: its states are not of one value of the label " STR_FMT
+                       ", by which it groups",
+                       STR_ARG(by[found_n]));
+    enum merge_rule rule = MERGE_NONE;
+    int rc = reduce_n > by_n ? merge_rule_of(family, &rule, e) : 0;
+    if (rc == 0 && rule == MERGE_DISJOINT_TIME)
+        rc = err_set(e, ERR_BAD_DATA, "inputs_overlap{%s}: the groups of one window are at the same time",
+                     merge_rule_name(rule));
+    return rc;
+}
+
 bool coverage_is(const struct coverage *c, int64_t start_ms, int64_t end_ms, const struct labels *where)
 {
     return c->regions_n == 1 && c->regions[0].start_ms == start_ms && c->regions[0].end_ms == end_ms &&

@@ -43,6 +43,12 @@ int coverage_merge(const struct coverage *inputs, uint32_t n, struct arena *a, s
  * over int64. *ret borrows *region. */
 int coverage_chain(uint64_t definition, enum family family, int64_t end_ms, int64_t width_ms, uint32_t count,
                    struct region *region, struct coverage *ret, struct err *e);
+/* May the states of all groups by `reduce` that agree in `by` be merged into one of a group by `by`, window by window?
+ * Each series is in one group by `reduce` (a label that it has not is one that is empty), so the groups are disjoint
+ * and, together, everything; what they are not is one after the other in time. Both sorted and distinct.
+ * definition_mismatch: a state holds more than a group by `by`; inputs_overlap: the family joins in time only. */
+int coverage_groups(enum family family, const struct str *reduce, uint32_t reduce_n, const struct str *by,
+                    uint32_t by_n, struct err *e);
 /* Does `c` stand for exactly (start, end] with these labels? */
 bool coverage_is(const struct coverage *c, int64_t start_ms, int64_t end_ms, const struct labels *where);
 /* Hash of what a state is apart from its window: source, input, family, parameters, reduction, seed. */

@@ -34,12 +34,41 @@ static void add_family(struct strbuf *out, enum family family, const struct sket
     default:
         strbuf_add_z(out, info ? info->name : "unknown family");
     }
+    const struct {
+        const char *name;
+        uint32_t value;
+    } sizes[] = {{"k", params->k}, {"depth", params->depth}, {"width", params->width}, {"heap", params->heap}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (sizes[i].value)
+            strbuf_printf(out, " %s=%u", sizes[i].name, sizes[i].value);
+}
+
+/* "[by job, path] ", "[of all series] "; nothing for one state a series. */
+static void add_grouping(struct strbuf *out, const struct plan_view *v)
+{
+    if (v->per_series)
+        return;
+    strbuf_add_z(out, v->reduce_n > 0 ? "[" : "[of all series");
+    for (uint32_t i = 0; i < v->reduce_n; i++)
+        strbuf_printf(out, "%s" STR_FMT, i ? ", " : "by ", STR_ARG(v->reduce[i]));
+    strbuf_add_z(out, "] ");
+}
+
+/* "[by job] KLL k=52": which states. */
+static void add_states(struct strbuf *out, const struct plan_view *v)
+{
+    add_grouping(out, v);
+    add_family(out, v->family, &v->params);
+    if (v->input.kind == INPUT_SERIES)
+        strbuf_add_z(out, " of series");
+    else if (v->input.kind == INPUT_LABEL)
+        strbuf_printf(out, " of label " STR_FMT, STR_ARG(v->input.label));
 }
 
 static void add_accuracy(struct strbuf *out, const struct accuracy *a)
 {
-    if (a->kind == ACCURACY_EXACT) {
-        strbuf_add_z(out, "exact");
+    if (a->kind == ACCURACY_EXACT || a->kind == ACCURACY_NONE) {
+        strbuf_add_z(out, a->kind == ACCURACY_EXACT ? "exact" : "no bound");
         return;
     }
     strbuf_add_z(out, accuracy_kind_name(a->kind));
@@ -101,7 +130,7 @@ static void add_cadence(struct strbuf *out, const struct cadence *c)
 static void add_panes(struct strbuf *out, const struct plan *p, const struct plan_node *n)
 {
     const struct plan_view *v = &p->views[n->view];
-    add_family(out, v->family, &v->params);
+    add_states(out, v);
     strbuf_printf(out, "  %u x ", n->count);
     add_duration(out, v->panes.step_ms);
     if (n->offset_ms != 0) {
@@ -258,13 +287,11 @@ static void add_view(struct strbuf *out, const struct plan *p, uint32_t id)
 {
     const struct plan_view *v = &p->views[id];
     strbuf_printf(out, "  view %u: ", id);
-    add_family(out, v->family, &v->params);
+    add_states(out, v);
     strbuf_printf(out, "  %u x ", v->panes_n);
     add_grid(out, &v->panes);
     strbuf_add_z(out, "  of ");
     add_source(out, p, v->source);
-    for (uint32_t i = 0; i < v->reduce_n; i++)
-        strbuf_printf(out, "%s" STR_FMT, i ? ", " : "  by ", STR_ARG(v->reduce[i]));
     if (v->level_of != PLAN_NONE)
         strbuf_printf(out, "  from view %u", v->level_of);
     if (v->when == WHEN_INGESTION) {

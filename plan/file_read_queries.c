@@ -54,7 +54,7 @@ static void read_accuracy(struct json_in *in, const json_t *query, const char *n
     json_in_enter(in, name);
     json_in_keys(in, accuracy, keys);
     struct str kind = json_in_str(in, accuracy, "kind");
-    for (int k = ACCURACY_EXACT; k <= ACCURACY_ANY; k++)
+    for (int k = ACCURACY_EXACT; k <= ACCURACY_NONE; k++)
         if (str_eq(kind, str_of(accuracy_kind_name((enum accuracy_kind)k))))
             a->kind = (enum accuracy_kind)k;
     if (a->kind == 0)

@@ -54,11 +54,11 @@ static bool top_of(const struct expr *k, uint32_t *ret)
 
 static bool aggregate_site(const struct expr *e, struct site *site, struct site_group *g, struct arena *a)
 {
-    const struct expr *operand = expr_unwrap(e->args[e->args_n - 1]);
+    const struct expr *operand = expr_unwrap(e->args[0]);
     if (e->without || !site_of(operand, site))
         return false;
     g->input.kind = INPUT_VALUE;
-    if (e->aggregate == AGGREGATE_TOPK && site->statistic == STATISTIC_SUM && top_of(e->args[0], &g->top)) {
+    if (e->aggregate == AGGREGATE_TOPK && site->statistic == STATISTIC_SUM && top_of(e->args[1], &g->top)) {
         g->input.kind = INPUT_SERIES;
         site->statistic = STATISTIC_TOPK;
     } else if (!is_pushed(e->aggregate, site->statistic)) {

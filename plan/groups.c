@@ -26,6 +26,12 @@ static bool same_window(const struct grid *a, const struct grid *b)
     return a->step_ms == b->step_ms && a->phase_ms == b->phase_ms;
 }
 
+/* Exact before bounded before unbounded. */
+static int laxness(const struct accuracy *a)
+{
+    return a->kind == ACCURACY_EXACT ? 0 : a->kind == ACCURACY_NONE ? 2 : 1;
+}
+
 static int compare_doubles(double a, double b)
 {
     return (a > b) - (a < b);
@@ -38,7 +44,7 @@ static int by_text_then_strictness(const void *pa, const void *pb, void *ctx)
     const struct plan_query *a = &queries[ia], *b = &queries[ib];
     int order = str_cmp(a->text, b->text);
     if (order == 0)
-        order = (b->target.kind == ACCURACY_EXACT) - (a->target.kind == ACCURACY_EXACT);
+        order = laxness(&a->target) - laxness(&b->target);
     if (order == 0)
         order = compare_doubles(a->target.error, b->target.error);
     if (order == 0)

@@ -39,6 +39,29 @@ bool view_input_eq(const struct view_input *a, const struct view_input *b)
     return a->kind == b->kind && (a->kind != INPUT_LABEL || str_eq(a->label, b->label));
 }
 
+bool view_input_fits(const struct view_input *in, enum family family, bool per_series)
+{
+    if (per_series)
+        return in->kind == INPUT_VALUE;
+    switch (family) {
+    case FAMILY_SUM:
+    case FAMILY_COUNT:
+    case FAMILY_MIN:
+    case FAMILY_MAX:
+        return in->kind == INPUT_VALUE;
+    case FAMILY_HLL:
+    case FAMILY_KMV:
+    case FAMILY_CMS:
+    case FAMILY_COUNTSKETCH:
+    case FAMILY_CMS_HEAP:
+    case FAMILY_COUNTSKETCH_HEAP:
+    case FAMILY_UNIVMON:
+        return in->kind == INPUT_LABEL || in->kind == INPUT_SERIES;
+    default:
+        return false;
+    }
+}
+
 bool view_input_item(const struct view_input *in, const struct labels *labels, uint64_t *ret)
 {
     if (in->kind == INPUT_SERIES) {

@@ -2,7 +2,8 @@
  * What a view's states are made of, and which series go into one state.
  *
  *     input        a state holds                                    group by               families
- *     "value"      every sample's value                             series, or labels      all but keyed ones
+ *     "value"      every sample's value                             series                 all
+ *                                                                   labels                 sum, count, min, max
  *     "label X"    items: the values of label X, each weighing      labels (or none: all)  keyed ones: HLL, KMV, CMS,
  *                  the sum of its samples in the window                                    CountSketch, UnivMon
  *     "series"     items: the series, weighing the same             labels                 the same
@@ -15,6 +16,7 @@
 #define PLAN_INPUT_H
 
 #include "base/labels.h"
+#include "kernels/sketch.h"
 
 enum view_input_kind { INPUT_VALUE = 1, INPUT_LABEL, INPUT_SERIES };
 struct view_input {
@@ -27,6 +29,10 @@ bool view_input_parse(struct str text, struct view_input *ret);
 /* The text, in `a`; empty when that has failed. */
 struct str view_input_text(const struct view_input *in, struct arena *a);
 bool view_input_eq(const struct view_input *a, const struct view_input *b);
+
+/* May states of this family be made of it, one a series or one a group of series equal in some labels? What a state by
+ * labels is made of its values for: sums, counts and extremes of all of them. */
+bool view_input_fits(const struct view_input *in, enum family family, bool per_series);
 
 /* The item a series is or belongs to: XXH3-64, seed 0, of the label value or of the canonical labels. false: it has no
  * such label. Not for INPUT_VALUE. */

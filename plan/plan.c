@@ -192,16 +192,18 @@ const char *accuracy_kind_name(enum accuracy_kind k)
         [ACCURACY_EXACT] = "exact",         [ACCURACY_RANK] = "rank",
         [ACCURACY_RELATIVE] = "relative",   [ACCURACY_CARDINALITY] = "cardinality",
         [ACCURACY_FREQUENCY] = "frequency", [ACCURACY_ANY] = "error",
+        [ACCURACY_NONE] = "none",
     };
-    return k >= ACCURACY_EXACT && k <= ACCURACY_ANY ? names[k] : "";
+    return k >= ACCURACY_EXACT && k <= ACCURACY_NONE ? names[k] : "";
 }
 
 bool accuracy_meets(const struct accuracy *have, const struct accuracy *want)
 {
-    if (have->kind == ACCURACY_EXACT)
+    if (have->kind == ACCURACY_EXACT || want->kind == ACCURACY_NONE)
         return true;
     /* A guarantee of unknown metric serves nobody who names one, and ANY as a guarantee names none. */
-    if (want->kind == ACCURACY_EXACT || (want->kind != ACCURACY_ANY && want->kind != have->kind))
+    if (want->kind == ACCURACY_EXACT || have->kind == ACCURACY_NONE ||
+        (want->kind != ACCURACY_ANY && want->kind != have->kind))
         return false;
     return have->error <= want->error && have->failure <= want->failure;
 }

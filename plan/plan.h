@@ -115,11 +115,12 @@ enum accuracy_kind {
     ACCURACY_RELATIVE,
     ACCURACY_CARDINALITY,
     ACCURACY_FREQUENCY,
-    ACCURACY_ANY
+    ACCURACY_ANY,
+    ACCURACY_NONE /* nothing is asked, or promised: every answer will do */
 };
 struct accuracy {
     enum accuracy_kind kind;
-    double error;   /* 0 for EXACT */
+    double error;   /* 0 for EXACT and NONE */
     double failure; /* probability of missing it; 0 = deterministic, default 0.01 */
 };
 const char *accuracy_kind_name(enum accuracy_kind k);

@@ -113,6 +113,20 @@ START_TEST(accuracy_formulas)
     ck_assert_uint_eq(countsketch_width_for_error(0.1), 300);
     ck_assert_double_eq_tol(countsketch_failure(3), 7 / 27.0, 1e-15);
     ck_assert_double_eq_tol(countsketch_failure(1), 1 / 3.0, 1e-15);
+    /* L2, one row: (2 / (800 * 0.01))^(1/2) = 0.5 of its square, 1 - 0.5^(1/2) of it. Three rows miss with 3 p^2 - 2
+     * p^3, 0.028 for p = 0.1: (2 / (8000 * 0.1))^(1/2) = 0.05. One row would need 28,572 counters, five 5 * 5,143. */
+    ck_assert_double_eq_tol(countsketch_l2_error(800, 1, 0.01), 1 - sqrt(0.5), 1e-9);
+    ck_assert_double_eq_tol(countsketch_l2_error(8000, 3, 0.028), 1 - sqrt(0.95), 1e-9);
+    ck_assert_double_nan(countsketch_l2_error(8, 1, 0.01));
+    ck_assert_double_nan(countsketch_l2_error(800, 1, 0));
+    ck_assert_double_nan(countsketch_l2_error(7, 1, 0.5));
+    uint32_t width = 0, depth = 0;
+    ck_assert(countsketch_l2_shape(1 - sqrt(0.95), 0.028, 1 << 22, &width, &depth));
+    ck_assert_uint_eq(depth, 3);
+    ck_assert(width >= 8000 && width <= 8001);
+    ck_assert(countsketch_l2_error(width, depth, 0.028) <= (1 - sqrt(0.95)) * (1 + 1e-9));
+    ck_assert(!countsketch_l2_shape(1 - sqrt(0.95), 0.028, 23999, &width, &depth));
+    ck_assert(!countsketch_l2_shape(0, 0.01, 1 << 22, &width, &depth));
     ck_assert_uint_eq(countsketch_depth_for_failure(7 / 27.0 + 1e-9), 3);
     ck_assert_uint_eq(countsketch_depth_for_failure(1e-9), 0);
     ck_assert_double_eq_tol(kmv_standard_error(102), 0.1, 1e-15);

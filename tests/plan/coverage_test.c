@@ -123,6 +123,64 @@ START_TEST(a_gap_is_not_the_window)
 }
 END_TEST
 
+/* Groups by (instance, job) that agree in job: each its own box, also the one whose series have no instance, which is
+ * an empty one, not any. Over two panes of a minute. */
+START_TEST(groups_are_boxes_of_their_own)
+{
+    static const struct label first[] = {{STR("instance"), STR("1")}, {STR("job"), STR("api")}},
+                              none[] = {{STR("instance"), STR("")}, {STR("job"), STR("api")}};
+    const struct region regions[] = {{-MINUTE, 0, {first, 2}},
+                                     {-MINUTE, 0, {none, 2}},
+                                     {-2 * MINUTE, -MINUTE, {first, 2}},
+                                     {-2 * MINUTE, -MINUTE, {none, 2}}};
+    struct coverage inputs[4], merged;
+    for (uint32_t i = 0; i < 4; i++)
+        inputs[i] = state(FAMILY_SUM, &regions[i]);
+    ck_assert_msg(coverage_merge(inputs, 4, &arena, &merged, &e) == 0, "%s", e.message);
+    ck_assert_uint_eq(merged.regions_n, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        ck_assert(merged.regions[i].start_ms == -2 * MINUTE && merged.regions[i].end_ms == 0);
+    /* One group's state twice counts its samples twice; all of the job besides one of its instances, too. */
+    inputs[3] = inputs[2];
+    expect_refusal(inputs, 4, "inputs_overlap{disjoint}");
+    const struct region job = {-MINUTE, 0, WHERE(api)};
+    inputs[1] = state(FAMILY_SUM, &job);
+    expect_refusal(inputs, 2, "inputs_overlap{disjoint}");
+}
+END_TEST
+
+static const struct str ij[] = {STR("instance"), STR("job")}, j[] = {STR("job")}, path[] = {STR("path")};
+static const struct {
+    enum family family;
+    const struct str *reduce;
+    uint32_t reduce_n;
+    const struct str *by;
+    uint32_t by_n;
+    const char *rule; /* NULL: sound */
+} groupings[] = {
+    {FAMILY_SUM, ij, 2, ij, 2, NULL},
+    {FAMILY_SUM, ij, 2, j, 1, NULL},
+    {FAMILY_SUM, ij, 2, NULL, 0, NULL},
+    {FAMILY_SUM, NULL, 0, NULL, 0, NULL},
+    {FAMILY_HLL, ij, 2, j, 1, NULL},
+    {FAMILY_SUM, j, 1, ij, 2, "definition_mismatch: its states are not of one value of the label instance"},
+    {FAMILY_SUM, ij, 2, path, 1, "definition_mismatch"},
+    {FAMILY_SUM, NULL, 0, j, 1, "definition_mismatch"},
+    {FAMILY_COUNTER, ij, 2, j, 1, "inputs_overlap{disjoint"},
+    {FAMILY_COUNTER, ij, 2, ij, 2, NULL},
+    {FAMILY_HYDRA_KLL, ij, 2, j, 1, "no_merge"},
+};
+
+START_TEST(merges_across_groups)
+{
+    int rc = coverage_groups(groupings[_i].family, groupings[_i].reduce, groupings[_i].reduce_n, groupings[_i].by,
+                             groupings[_i].by_n, &e);
+    ck_assert_int_eq(rc, groupings[_i].rule ? ERR_BAD_DATA : 0);
+    if (groupings[_i].rule)
+        ck_assert_msg(strstr(e.message, groupings[_i].rule) == e.message, "%s", e.message);
+}
+END_TEST
+
 /* The expansion of a chain, in a scrambled order, covers what its closed form says. */
 START_TEST(chain_equals_its_expansion)
 {
@@ -191,6 +249,8 @@ int main(void)
     tcase_add_test(tcase, boxes_of_different_labels_meet);
     tcase_add_test(tcase, other_rules);
     tcase_add_test(tcase, a_gap_is_not_the_window);
+    tcase_add_test(tcase, groups_are_boxes_of_their_own);
+    tcase_add_loop_test(tcase, merges_across_groups, 0, sizeof groupings / sizeof groupings[0]);
     tcase_add_test(tcase, chain_equals_its_expansion);
     tcase_add_test(tcase, chains_that_are_none);
     tcase_add_loop_test(tcase, a_day_of_panes, 0, 2);

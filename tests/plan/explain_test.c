@@ -42,6 +42,31 @@ START_TEST(explain_says)
 }
 END_TEST
 
+static const char *const explained_groups[] = {
+    "  every 1m; wanted no bound; guaranteed no bound\n",
+    "    G25: panes  [by instance, job] sum  5 x 1m  [view 4]\n",
+    "    G27: panes  [by job] cms_heap depth=7 width=272 heap=40 of series  5 x 1m  [view 5]\n",
+    "    G31: panes  [by instance, job] HLL p=14 of label path  5 x 1m  [view 6]\n",
+    "  view 7: [of all series] countsketch depth=5 width=2048 of label path  5 x 1m  of {__name__=",
+};
+
+START_TEST(explain_says_of_groups)
+{
+    struct sample s;
+    struct err e;
+    struct strbuf text = {0};
+    sample_init(&s);
+    sample_add_groups(&s);
+    ck_assert_int_eq(plan_groups(s.plan, &e), 0);
+    plan_explain(s.plan, &text);
+    for (size_t i = 0; i < sizeof explained_groups / sizeof explained_groups[0]; i++)
+        ck_assert_msg(strstr(strbuf_z(&text), explained_groups[i]), "missing:\n%s\nin:\n%s", explained_groups[i],
+                      strbuf_z(&text));
+    strbuf_done(&text);
+    sample_done(&s);
+}
+END_TEST
+
 /* What is true of nearly every query is said only where it is the whole reason; a solver that did not run, not at all.
  */
 START_TEST(explain_leaves_out_noise)
@@ -117,6 +142,7 @@ int main(void)
     Suite *suite = suite_create("plan/explain");
     TCase *tcase = tcase_create("explain");
     tcase_add_test(tcase, explain_says);
+    tcase_add_test(tcase, explain_says_of_groups);
     tcase_add_test(tcase, explain_leaves_out_noise);
     tcase_add_test(tcase, dot_draws_both_halves);
     tcase_add_loop_test(tcase, guarantees_in_words, 0, sizeof guarantees / sizeof guarantees[0]);

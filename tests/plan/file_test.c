@@ -39,6 +39,32 @@ START_TEST(written_reads_back_to_the_same_bytes)
 }
 END_TEST
 
+/* Inputs, reductions, and promises of nothing. */
+START_TEST(states_by_labels_read_back)
+{
+    struct sample s;
+    struct strbuf text = {0}, again = {0};
+    sample_init(&s);
+    sample_add_groups(&s);
+    plan_write(s.plan, &text);
+    sample_done(&s);
+    ck_assert_msg(plan_read((struct str){text.p, text.n}, &plan, &e) == 0, "%s", e.message);
+    plan_write(plan, &again);
+    ck_assert_str_eq(strbuf_z(&again), strbuf_z(&text));
+    ck_assert(!plan->views[4].per_series && plan->views[3].per_series);
+    ck_assert_uint_eq(plan->views[4].reduce_n, 2);
+    ck_assert(str_eq(plan->views[4].reduce[1], STR("job")));
+    ck_assert_int_eq(plan->views[5].input.kind, INPUT_SERIES);
+    ck_assert_uint_eq(plan->views[5].params.heap, 40);
+    ck_assert_int_eq(plan->views[6].input.kind, INPUT_LABEL);
+    ck_assert(str_eq(plan->views[6].input.label, STR("path")));
+    ck_assert(!plan->views[7].per_series && plan->views[7].reduce_n == 0);
+    ck_assert_int_eq(plan->queries[7].guarantee.kind, ACCURACY_NONE);
+    strbuf_done(&text);
+    strbuf_done(&again);
+}
+END_TEST
+
 START_TEST(what_is_read_is_what_was_written)
 {
     ck_assert_int_eq(plan_read((struct str){written.p, written.n}, &plan, &e), 0);
@@ -257,6 +283,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, written_reads_back_to_the_same_bytes);
     tcase_add_test(tcase, what_is_read_is_what_was_written);
+    tcase_add_test(tcase, states_by_labels_read_back);
     tcase_add_test(tcase, one_thing_a_line);
     tcase_add_test(tcase, the_empty_plan);
     tcase_add_loop_test(tcase, a_changed_field_is_refused, 0, sizeof changes / sizeof changes[0]);

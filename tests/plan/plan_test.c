@@ -68,6 +68,9 @@ START_TEST(accuracies_are_never_mixed)
     ck_assert(accuracy_meets(&rank, &rank) && accuracy_meets(&finer, &rank) && accuracy_meets(&surer, &rank));
     ck_assert(!accuracy_meets(&rank, &finer) && !accuracy_meets(&rank, &surer) && !accuracy_meets(&surer, &finer));
     ck_assert(!accuracy_meets(&relative, &rank) && !accuracy_meets(&rank, &relative) && !accuracy_meets(&any, &rank));
+    const struct accuracy none = {ACCURACY_NONE, 0, 0};
+    ck_assert(accuracy_meets(&exact, &none) && accuracy_meets(&rank, &none) && accuracy_meets(&none, &none));
+    ck_assert(!accuracy_meets(&none, &exact) && !accuracy_meets(&none, &rank) && !accuracy_meets(&none, &any));
     ck_assert(accuracy_meets(&rank, &any) && accuracy_meets(&relative, &any));
 }
 END_TEST

@@ -177,6 +177,49 @@ void sample_init(struct sample *s)
     s->queries[5].cadence = (struct cadence){.kind = CADENCE_ONCE};
 }
 
+static void add_group_view(struct sample *s, uint32_t node, enum family family, const struct sketch_params *params,
+                           struct view_input input, const struct str *by, uint32_t by_n)
+{
+    const struct grid minute = {MINUTE, 0};
+    uint32_t v = s->plan->views_n;
+    add_state(s, node, PLAN_OP_BUILD, SCAN_REQUESTS, v);
+    add_view(s, node, 1, family, params, minute, 5, 7 * MINUTE);
+    s->views[v].input = input;
+    s->views[v].per_series = false;
+    s->views[v].reduce = by;
+    s->views[v].reduce_n = by_n;
+    sample_sign(s, v);
+}
+
+void sample_add_groups(struct sample *s)
+{
+    static const struct str by[] = {STR("instance"), STR("job")};
+    static const uint32_t view_ids[] = {4, 5, 6, 7};
+    const struct view_input value = {.kind = INPUT_VALUE}, series = {.kind = INPUT_SERIES},
+                            path = {.kind = INPUT_LABEL, .label = STR("path")};
+    const struct sketch_params none = {0}, top = {.depth = 7, .width = 272, .heap = 40}, hll = {.p = 14},
+                               norm = {.depth = 5, .width = 2048};
+    const struct accuracy exact = {ACCURACY_EXACT, 0, 0}, unbounded = {ACCURACY_NONE, 0, 0},
+                          cardinality = {ACCURACY_CARDINALITY, 0.03, 0.01}, relative = {ACCURACY_RELATIVE, 0.05, 0.01};
+    add_group_view(s, BUILD_GROUP_SUM, FAMILY_SUM, &none, value, by, 2);
+    add_group_view(s, BUILD_TOP, FAMILY_CMS_HEAP, &top, series, by + 1, 1);
+    add_group_view(s, BUILD_PATHS, FAMILY_HLL, &hll, path, by, 2);
+    add_group_view(s, BUILD_NORM, FAMILY_COUNTSKETCH, &norm, path, NULL, 0);
+#define OF(range) "http_requests_total{job=~\"api|web\"}[" range "]"
+    add_chain(s, GROUP_SUM_PANES, HALF_QUERY, 4, 5, 0, "sum by (job) (sum_over_time(" OF("5m") "))", STATISTIC_SUM, 0);
+    add_chain(s, TOP_PANES, HALF_QUERY, 5, 5, 0, "topk by (job) (10, sum_over_time(" OF("5m") "))", STATISTIC_TOPK, 0);
+    add_chain(s, TOP_PANE, HALF_QUERY, 5, 1, 0, "topk by (job) (10, sum_over_time(" OF("1m") "))", STATISTIC_TOPK, 0);
+    add_chain(s, PATHS_PANES, HALF_QUERY, 6, 5, 0, "distinct_label_over_time(\"path\", " OF("5m") ")",
+              STATISTIC_DISTINCT, 0);
+    add_chain(s, NORM_PANES, HALF_QUERY, 7, 5, 0, "l2_label_over_time(\"path\", " OF("5m") ")", STATISTIC_L2, 0);
+    ck_assert_uint_eq(s->plan->nodes_n, SAMPLE_GROUP_NODES);
+    add_query(s, "sum by job", GROUP_SUM, MINUTE, 0, &view_ids[0], exact);
+    add_query(s, "top", TOP, MINUTE, 0, &view_ids[1], unbounded);
+    add_query(s, "top of a minute", TOP_OF_PANE, MINUTE, 0, &view_ids[1], unbounded);
+    add_query(s, "paths", PATHS, MINUTE, 0, &view_ids[2], cardinality);
+    add_query(s, "norm", NORM, MINUTE, 0, &view_ids[3], relative);
+}
+
 void sample_done(struct sample *s)
 {
     plan_free(s->plan);

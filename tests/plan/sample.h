@@ -14,6 +14,15 @@
 
 #include "plan/plan.h"
 
+/*
+ * What sample_add_groups adds: states by labels of http_requests_total, 5 x 1 m each.
+ *
+ *     view 4  sum by (instance, job)                  query 6  sum by (job), across its instances
+ *     view 5  Count-Min and heap of series, by job    query 7  topk by (job): of merged panes, so without a promise
+ *                                                     query 8  the same over 1 m: one pane
+ *     view 6  HLL of label path, by (instance, job)   query 9  distinct paths of all, cardinality error 0.03
+ *     view 7  CountSketch of label path, of all       query 10 L2 of all, relative error 0.05
+ */
 #define SECOND INT64_C(1000)
 #define MINUTE INT64_C(60000)
 #define HOUR INT64_C(3600000)
@@ -21,11 +30,11 @@
 struct sample {
     struct plan *plan; /* points at the arrays below */
     struct plan_source sources[4];
-    struct plan_node nodes[40];
-    uint32_t edges[40];
-    struct plan_view views[8];
+    struct plan_node nodes[48];
+    uint32_t edges[48];
+    struct plan_view views[12];
     struct plan_stored_root stored_roots[4];
-    struct plan_query queries[8];
+    struct plan_query queries[16];
 };
 
 /* Nodes of the sample by what they are. */
@@ -51,10 +60,26 @@ enum {
     BUSY_HALF,
     STORED_SUM,
     RAW_UP,
-    SAMPLE_NODES
+    SAMPLE_NODES,
+    BUILD_GROUP_SUM = SAMPLE_NODES,
+    BUILD_TOP,
+    BUILD_PATHS,
+    BUILD_NORM,
+    GROUP_SUM_PANES,
+    GROUP_SUM,
+    TOP_PANES,
+    TOP,
+    TOP_PANE,
+    TOP_OF_PANE,
+    PATHS_PANES,
+    PATHS,
+    NORM_PANES,
+    NORM,
+    SAMPLE_GROUP_NODES
 };
 
 void sample_init(struct sample *s);
+void sample_add_groups(struct sample *s);
 void sample_done(struct sample *s);
 /* Recompute the identity of view `v` after a change, so that the change itself is what is found. */
 void sample_sign(struct sample *s, uint32_t v);
