@@ -8,6 +8,7 @@
 #include "cmd/planner_child.h"
 #include "plan/file.h"
 #include "store/catalog.h"
+#include "store/group.h"
 #include "store/pane.h"
 #include "store/raw.h"
 #include "store/root.h"
@@ -82,7 +83,8 @@ static int check_result(void *ctx, int64_t time_ms, struct str bytes, struct err
         struct labels labels;
         bool drop_name;
         arena_reset(&a);
-        code = root_group_get(t->txn, t->root->number, root_block_group(&b, i), &a, &labels, &drop_name, &found);
+        code =
+            group_get(t->txn, GROUP_OF_ROOT, t->root->number, root_block_group(&b, i), &a, &labels, &drop_name, &found);
     }
     arena_done(&a);
     if (code == 0)

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "plan/root_expr.h"
+#include "store/group.h"
 #include "store/root.h"
 
 /* Runs of times to compute; with more of them all from the first to the last are one. */
@@ -243,7 +244,7 @@ static int group_place(struct gathered *g, uint32_t group, uint32_t *ret, struct
     }
     struct labels labels;
     bool drop_name = false;
-    int code = root_group_get(g->ev->txn, g->site->number, group, g->ev->arena, &labels, &drop_name, e);
+    int code = group_get(g->ev->txn, GROUP_OF_ROOT, g->site->number, group, g->ev->arena, &labels, &drop_name, e);
     if (code != 0)
         return code == ERR_NOT_FOUND ? (e->code = ERR_CORRUPT) : code;
     if (!add_series(g, &labels, drop_name, e))

@@ -36,7 +36,7 @@ static void root_make(const struct plan *plan, uint32_t id, struct root_state *r
                                .backfill_from_ms = INT64_MIN,
                                .recomputed_ms = INT64_MIN};
     plan_root_identity(plan, id, ret->identity);
-    root_groups_init(&ret->groups);
+    label_sets_init(&ret->groups, GROUP_OF_ROOT, UINT32_MAX);
     add_selectors(ret, expr);
 }
 
@@ -87,7 +87,7 @@ static int let_go(const struct root_record *known, struct store_txn *t, struct e
     empty.sealed_to_ms = INT64_MIN;
     int rc = root_result_drop(t, known->number, INT64_MAX, &ignored, e);
     if (rc == 0)
-        rc = root_group_drop(t, known->number, e);
+        rc = group_drop(t, GROUP_OF_ROOT, known->number, e);
     return rc ? rc : root_update(t, &empty, e);
 }
 
@@ -119,7 +119,7 @@ static int root_take(struct root_state *r, const struct root_record *known, int6
     r->sealed_to_ms = mine.sealed_to_ms;
     int rc = root_update(t, &mine, e);
     if (rc == 0)
-        rc = root_groups_load(&r->groups, t, r->number, r->sealed_to_ms, e);
+        rc = label_sets_load(&r->groups, t, r->number, r->sealed_to_ms, e);
     return rc ? rc : root_verify(r, t, e);
 }
 
@@ -140,8 +140,8 @@ static int root_restore(const struct clocks *now, struct root_state *r, struct s
         }
         if (rc != ERR_CORRUPT)
             return rc;
-        root_groups_done(&r->groups);
-        root_groups_init(&r->groups);
+        label_sets_done(&r->groups);
+        label_sets_init(&r->groups, GROUP_OF_ROOT, UINT32_MAX);
         spans_done(&r->dirty);
         spans_done(&r->holes);
     }

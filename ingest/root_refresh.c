@@ -127,23 +127,21 @@ static int run_places(struct run *r, struct err *e)
     r->places = ARENA_ARRAY(&r->arena, uint32_t, r->out.series_n + 1u);
     int rc = arena_check(&r->arena, "refresh", e);
     for (uint32_t i = 0; i < r->out.series_n && rc == 0; i++)
-        rc =
-            root_groups_place(&r->root->groups, &r->out.series[i].labels, r->out.series[i].drop_name, &r->places[i], e);
+        rc = label_sets_place(&r->root->groups, &r->out.series[i].labels, r->out.series[i].drop_name, &r->places[i], e);
     return rc;
 }
 
 static int put_row(struct run *r, uint32_t i, uint32_t *groups, double *values, struct store_txn *t, struct err *e)
 {
-    struct root_groups *all = &r->root->groups;
+    struct label_sets *all = &r->root->groups;
     int64_t at_ms = times_at(&r->times, i);
     uint64_t size = 0;
     uint32_t n = 0;
     for (uint32_t k = 0; k < r->out.series_n && !r->out.hole[i]; k++) {
-        struct root_group *g = &all->v[r->places[k]];
+        const struct label_set *g = &all->v[r->places[k]];
         if (value_absent(r->out.series[k].v[i]))
             continue;
-        if (g->last_used_ms < at_ms)
-            g->last_used_ms = at_ms;
+        label_sets_use(all, r->places[k], at_ms);
         groups[n] = g->number;
         values[n++] = r->out.series[k].v[i];
     }
@@ -178,10 +176,10 @@ static int put_run(struct run *r, struct store_txn *t, struct err *e)
     else if (r->kind == RUN_BACKFILL)
         record.complete_from_ms = r->times.start_ms - s->grid.step_ms;
     if (r->rewrite)
-        root_groups_written(&s->groups, false);
+        label_sets_written(&s->groups, false);
     int rc = put_rows(r, t, e);
     if (rc == 0)
-        rc = root_groups_put(&s->groups, t, s->number, e);
+        rc = label_sets_put(&s->groups, t, s->number, e);
     return rc ? rc : root_update(t, &record, e);
 }
 
@@ -215,7 +213,7 @@ static void run_done(struct run *r, bool done)
 {
     run_settle(r, done);
     if (done) {
-        root_groups_written(&r->root->groups, true);
+        label_sets_written(&r->root->groups, true);
         stat_add(&results, r->times.n);
         stat_add(&holes, (int64_t)r->holes_n);
         stat_add(&recomputed, r->kind == RUN_DIRTY ? r->times.n : 0);
@@ -411,7 +409,7 @@ int roots_drop(struct ingest *in, struct store_txn *t, struct err *e)
         memcpy(record.identity, s->identity, IDENTITY_BYTES);
         rc = root_result_drop(t, s->number, s->complete_from_ms, &dropped, e);
         if (rc == 0)
-            rc = root_groups_drop(&s->groups, t, s->number, s->complete_from_ms, e);
+            rc = label_sets_drop(&s->groups, t, s->number, s->complete_from_ms, e);
         if (rc == 0)
             rc = root_update(t, &record, e);
     }
@@ -422,5 +420,5 @@ void roots_dropped(struct ingest *in)
 {
     for (uint32_t i = 0; i < in->roots.n; i++)
         if (in->roots.v[i].sealed_to_ms != INT64_MIN)
-            root_groups_forget(&in->roots.v[i].groups, in->roots.v[i].complete_from_ms);
+            label_sets_forget(&in->roots.v[i].groups, in->roots.v[i].complete_from_ms);
 }

@@ -10,7 +10,7 @@ void roots_done(struct roots *r)
         spans_done(&s->dirty);
         spans_done(&s->rebuilding);
         spans_done(&s->holes);
-        root_groups_done(&s->groups);
+        label_sets_done(&s->groups);
         mem_free(s->selectors);
     }
     mem_free(r->v);

@@ -13,9 +13,10 @@
 #ifndef INGEST_ROOTS_H
 #define INGEST_ROOTS_H
 
-#include "ingest/root_groups.h"
+#include "ingest/label_sets.h"
 #include "ingest/spans.h"
 #include "plan/root_expr.h"
+#include "store/root.h"
 
 struct ingest;
 
@@ -40,7 +41,7 @@ struct root_state {
     struct spans holes;       /* rows without a result */
     bool doubted;             /* a row was found lost or damaged: labels are written anew with the next */
     int64_t recomputed_ms;    /* when dirty times were last looked at */
-    struct root_groups groups;
+    struct label_sets groups;
 };
 struct roots {
     struct root_state *v;

@@ -14,7 +14,7 @@
 
 /* FORMAT is three lines of text: the format with its number, "id HEX", "sketch_seed HEX". */
 #define FORMAT_NAME "mullion-data/"
-enum { FORMAT_VERSION = 3, FORMAT_OLDEST = 2, FORMAT_MAX_BYTES = 256 };
+enum { FORMAT_VERSION = 4, FORMAT_OLDEST = 2, FORMAT_MAX_BYTES = 256 };
 /* One seed for all stores unless a store was made with another: equal data then gives equal sketches anywhere. */
 #define SKETCH_SEED_DEFAULT UINT64_C(0x6d756c6c696f6e31)
 

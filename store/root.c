@@ -11,8 +11,6 @@
  *     0  u32 magic        8  u32 root     16  i64 time ms                                32  u32 group[n]
  *     4  u16, u16        12  u32 n        24  u64 XXH3 of the block, this field zero        f64 value[n]
  *        version, flags
- *
- * Group: u64 XXH3 of key and the rest, u8 drop_name, the labels' canonical bytes.
  */
 #include "store/root.h"
 
@@ -30,9 +28,7 @@ enum {
     RESULT_HEAD_BYTES = 32,
     RESULT_SUM_AT = 24,
     RESULT_VERSION = 1,
-    RESULT_MAGIC = 0x746f6f72, /* "root" */
-    GROUP_KEY_BYTES = 8,
-    GROUP_HEAD_BYTES = 9
+    RESULT_MAGIC = 0x746f6f72 /* "root" */
 };
 
 /* ---- roots ---- */
@@ -257,20 +253,17 @@ void root_reader_done(struct root_reader *r)
     r->cursor = NULL;
 }
 
-/* Delete the rows of `root` from the first key on; a result's only up to a time. */
-static int drop_rows(struct store_txn *t, enum store_table table, uint32_t root, int64_t upto_ms, uint32_t *ret_n,
-                     struct err *e)
+int root_result_drop(struct store_txn *t, uint32_t root, int64_t upto_ms, uint32_t *ret_n, struct err *e)
 {
-    uint8_t key[RESULT_KEY_BYTES] = {0};
+    uint8_t key[RESULT_KEY_BYTES];
     struct store_cursor c;
     uint32_t n = 0;
-    int code = store_cursor_open(t, table, &c, e);
+    int code = store_cursor_open(t, TABLE_ROOT_RESULTS, &c, e);
     if (code)
         return code;
-    store_be32(key, root); /* the least key: times are sign-flipped */
-    code = store_cursor_seek(&c, key, table == TABLE_ROOT_RESULTS ? RESULT_KEY_BYTES : GROUP_KEY_BYTES, e);
-    while (!code && c.found && load_be32(c.key.p) == root &&
-           (table != TABLE_ROOT_RESULTS || load_be_i64(c.key.p + 4) <= upto_ms)) {
+    result_key_write(root, INT64_MIN, key);
+    code = store_cursor_seek(&c, key, sizeof key, e);
+    while (!code && c.found && load_be32(c.key.p) == root && load_be_i64(c.key.p + 4) <= upto_ms) {
         code = store_cursor_delete(&c, e);
         if (!code)
             code = store_cursor_next(&c, e);
@@ -280,101 +273,4 @@ static int drop_rows(struct store_txn *t, enum store_table table, uint32_t root,
     if (!code)
         *ret_n = n;
     return code;
-}
-
-int root_result_drop(struct store_txn *t, uint32_t root, int64_t upto_ms, uint32_t *ret_n, struct err *e)
-{
-    return drop_rows(t, TABLE_ROOT_RESULTS, root, upto_ms, ret_n, e);
-}
-
-/* ---- groups ---- */
-
-static void group_key_write(uint32_t root, uint32_t group, uint8_t ret[GROUP_KEY_BYTES])
-{
-    store_be32(ret, root);
-    store_be32(ret + 4, group);
-}
-
-int root_group_put(struct store_txn *t, uint32_t root, uint32_t group, const struct labels *labels, bool drop_name,
-                   struct err *e)
-{
-    uint8_t key[GROUP_KEY_BYTES];
-    size_t n = labels_canonical_bytes(labels);
-    uint8_t *p = mem_alloc(GROUP_HEAD_BYTES + n);
-    group_key_write(root, group, key);
-    p[8] = drop_name;
-    labels_canonical_write(labels, p + GROUP_HEAD_BYTES);
-    store_u64(p, store_sum_keyed(key, sizeof key, p + 8, n + 1));
-    int code = store_put(t, TABLE_ROOT_GROUPS, key, sizeof key, (struct str){(const char *)p, GROUP_HEAD_BYTES + n}, e);
-    mem_free(p);
-    return code;
-}
-
-static int group_read(const uint8_t key[GROUP_KEY_BYTES], struct str value, struct str *ret, bool *ret_drop_name,
-                      struct err *e)
-{
-    const uint8_t *p = (const uint8_t *)value.p;
-    if (value.n < GROUP_HEAD_BYTES || p[8] > 1 ||
-        load_u64(p) != store_sum_keyed(key, GROUP_KEY_BYTES, p + 8, value.n - 8))
-        return err_set(e, ERR_CORRUPT, "the labels of a stored root's group fail their checksum");
-    *ret = (struct str){value.p + GROUP_HEAD_BYTES, value.n - GROUP_HEAD_BYTES};
-    *ret_drop_name = p[8];
-    return 0;
-}
-
-int root_group_get(struct store_txn *t, uint32_t root, uint32_t group, struct arena *a, struct labels *ret,
-                   bool *ret_drop_name, struct err *e)
-{
-    uint8_t key[GROUP_KEY_BYTES];
-    struct str value, canonical = {0};
-    group_key_write(root, group, key);
-    int code = store_get(t, TABLE_ROOT_GROUPS, key, sizeof key, &value, e);
-    if (code == ERR_NOT_FOUND)
-        return err_set(e, ERR_NOT_FOUND, "the store has no labels of group %u of a stored root", group);
-    if (!code)
-        code = group_read(key, value, &canonical, ret_drop_name, e);
-    if (code)
-        return code;
-    *ret = (struct labels){0};
-    if (canonical.n == 0)
-        return 0;
-    const uint8_t *kept = arena_dup(a, canonical.p, canonical.n);
-    return kept ? labels_canonical_read(kept, canonical.n, a, ret, e) : arena_check(a, "query", e);
-}
-
-int root_group_walk(struct store_txn *t, uint32_t root,
-                    int (*each)(void *ctx, uint32_t group, struct str canonical, bool drop_name, struct err *e),
-                    void *ctx, struct err *e)
-{
-    uint8_t key[GROUP_KEY_BYTES];
-    struct store_cursor c;
-    int code = store_cursor_open(t, TABLE_ROOT_GROUPS, &c, e);
-    if (code)
-        return code;
-    group_key_write(root, 0, key);
-    code = store_cursor_seek(&c, key, sizeof key, e);
-    while (!code && c.found && load_be32(c.key.p) == root) {
-        struct str canonical = {0};
-        bool drop_name = false;
-        code = group_read((const uint8_t *)c.key.p, c.value, &canonical, &drop_name, e);
-        if (!code)
-            code = each(ctx, load_be32(c.key.p + 4), canonical, drop_name, e);
-        if (!code)
-            code = store_cursor_next(&c, e);
-    }
-    store_cursor_close(&c);
-    return code;
-}
-
-int root_group_delete(struct store_txn *t, uint32_t root, uint32_t group, struct err *e)
-{
-    uint8_t key[GROUP_KEY_BYTES];
-    group_key_write(root, group, key);
-    return store_delete(t, TABLE_ROOT_GROUPS, key, sizeof key, e);
-}
-
-int root_group_drop(struct store_txn *t, uint32_t root, struct err *e)
-{
-    uint32_t ignored;
-    return drop_rows(t, TABLE_ROOT_GROUPS, root, INT64_MAX, &ignored, e);
 }

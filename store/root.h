@@ -3,7 +3,7 @@
  *
  *     roots         identity -> number, complete_from, sealed_to
  *     root_results  (root, time) -> block: (group, value)[]
- *     root_groups   (root, group) -> labels
+ *     root_groups   (root, group) -> labels (store/group.h)
  *
  * Every grid time in (complete_from, sealed_to] has its row, with no groups when the expression is empty there: a time
  * without a row is damage, never "no result". Bytes are pinned in docs/FORMATS.md.
@@ -11,7 +11,6 @@
 #ifndef STORE_ROOT_H
 #define STORE_ROOT_H
 
-#include "base/labels.h"
 #include "store/store.h"
 
 enum { ROOT_GROUPS_MAX = 1 << 24 /* of one block */ };
@@ -62,19 +61,5 @@ int root_reader_at(struct root_reader *r, struct store_txn *t, uint32_t root, in
 void root_reader_done(struct root_reader *r);
 /* Drop rows with times <= upto_ms (all: INT64_MAX). */
 int root_result_drop(struct store_txn *t, uint32_t root, int64_t upto_ms, uint32_t *ret_n, struct err *e);
-
-/* ---- groups ---- */
-/* Labels by their canonical bytes; drop_name: the name is dropped when an operator or the answer looks at them. */
-int root_group_put(struct store_txn *t, uint32_t root, uint32_t group, const struct labels *labels, bool drop_name,
-                   struct err *e);
-/* Labels in `a`, which also gets their strings. ERR_NOT_FOUND, ERR_CORRUPT. */
-int root_group_get(struct store_txn *t, uint32_t root, uint32_t group, struct arena *a, struct labels *ret,
-                   bool *ret_drop_name, struct err *e);
-/* By rising group; strings are the transaction's. */
-int root_group_walk(struct store_txn *t, uint32_t root,
-                    int (*each)(void *ctx, uint32_t group, struct str canonical, bool drop_name, struct err *e),
-                    void *ctx, struct err *e);
-int root_group_delete(struct store_txn *t, uint32_t root, uint32_t group, struct err *e);
-int root_group_drop(struct store_txn *t, uint32_t root, struct err *e); /* all of them */
 
 #endif

@@ -1,10 +1,14 @@
 /*
  * The data directory: what survives a restart.
  *
- *     DIR/FORMAT          "mullion-data/3" and the store's id and sketch seed. 2, which lacks the tables of stored
- * roots, is read and raised to 3 by the first writer; other numbers are refused by name DIR/LOCK            flock'ed by
- * the one writing process DIR/store.mdb       LMDB: catalog, views, raw blocks, pane blocks, manifests, stored roots,
- * head checkpoint, meta DIR/wal/N.wal       write-ahead log segments
+ *     DIR/FORMAT       "mullion-data/4" and the store's id and sketch seed
+ *     DIR/LOCK         flock'ed by the one writing process
+ *     DIR/store.mdb    LMDB: catalog, views, raw blocks, pane blocks, manifests, stored roots, label sets, head
+ *                      checkpoint, meta
+ *     DIR/wal/N.wal    write-ahead log segments
+ *
+ * Directories of 2 and 3, which lack tables, are read, and raised to 4 by the first writer; other numbers are refused
+ * by name.
  *
  * One process writes. Inside it one thread at a time holds the write transaction (ingest's maintenance thread); any
  * number of threads read, each in its own short read transaction, never held across socket I/O. All writes of one

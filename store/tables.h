@@ -30,7 +30,9 @@
     /* since mullion-data/3 (root.c) */                                                                                \
     X(ROOTS, "roots", 16)               /* identity -> number and spans */                                             \
     X(ROOT_RESULTS, "root_results", 12) /* be32 root, be64 time -> what it is at that time */                          \
-    X(ROOT_GROUPS, "root_groups", 8)    /* be32 root, be32 group -> its labels */
+    X(ROOT_GROUPS, "root_groups", 8)    /* be32 root, be32 group -> its labels (group.c) */                            \
+    /* since mullion-data/4 */                                                                                         \
+    X(VIEW_GROUPS, "view_groups", 8) /* be32 view, be32 group -> its labels (group.c) */
 
 enum store_table {
     TABLE_NONE = 0,

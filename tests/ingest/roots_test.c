@@ -16,6 +16,7 @@
 #include "ingest/rig.h"
 #include "plan/file.h"
 #include "plan/root_expr.h"
+#include "store/group.h"
 #include "store/root.h"
 #include "store/tables.h"
 #include "suite.h"
@@ -508,7 +509,7 @@ START_TEST(retention_lets_rows_and_labels_go)
     uint32_t rows = 0, groups = 0;
     ck_assert_int_eq(store_read_begin(rig.store, &t, &e), 0);
     ck_assert_int_eq(root_result_walk(t, 0, INT64_MIN, INT64_MAX, count_rows, &rows, &e), 0);
-    ck_assert_int_eq(root_group_walk(t, 0, count_groups, &groups, &e), 0);
+    ck_assert_int_eq(group_walk(t, GROUP_OF_ROOT, 0, count_groups, &groups, &e), 0);
     store_read_end(t);
     /* 20 m of rows each 15 s, at most one checkpoint's worth more; one label set each 4 m. */
     ck_assert_uint_ge(rows, RETENTION / STEP + 1);

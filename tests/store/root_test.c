@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/bytes.h"
+#include "store/group.h"
 #include "store/store_env.h"
 #include "suite.h"
 #include "tests/store/scratch.h"
@@ -184,6 +185,16 @@ static int keep_group(void *ctx, uint32_t group, struct str canonical, bool drop
     return 0;
 }
 
+static int put_group(struct store_txn *t, enum group_of of, uint32_t owner, uint32_t number,
+                     const struct labels *labels, bool drop_name)
+{
+    uint8_t canonical[64];
+    size_t n = labels_canonical_bytes(labels);
+    ck_assert_uint_le(n, sizeof canonical);
+    labels_canonical_write(labels, canonical);
+    return group_put(t, of, owner, number, (struct str){(const char *)canonical, n}, drop_name, &err);
+}
+
 START_TEST(groups_keep_their_labels)
 {
     static const struct label pairs[] = {{STR("__name__"), STR("up")}, {STR("job"), STR("a\"b")}};
@@ -194,17 +205,17 @@ START_TEST(groups_keep_their_labels)
     char text[200] = "";
     arena_init(&a, 0);
     struct store_txn *t = begin();
-    ck_assert_int_eq(root_group_put(t, 1, 5, &two, true, &err), 0);
-    ck_assert_int_eq(root_group_put(t, 1, 2, &none, false, &err), 0);
-    ck_assert_int_eq(root_group_put(t, 2, 0, &two, false, &err), 0);
+    ck_assert_int_eq(put_group(t, GROUP_OF_ROOT, 1, 5, &two, true), 0);
+    ck_assert_int_eq(put_group(t, GROUP_OF_ROOT, 1, 2, &none, false), 0);
+    ck_assert_int_eq(put_group(t, GROUP_OF_ROOT, 2, 0, &two, false), 0);
     commit(t);
     t = begin();
-    ck_assert_int_eq(root_group_get(t, 1, 5, &a, &got, &drop_name, &err), 0);
+    ck_assert_int_eq(group_get(t, GROUP_OF_ROOT, 1, 5, &a, &got, &drop_name, &err), 0);
     ck_assert(labels_eq(&got, &two) && drop_name);
-    ck_assert_int_eq(root_group_get(t, 1, 2, &a, &got, &drop_name, &err), 0);
+    ck_assert_int_eq(group_get(t, GROUP_OF_ROOT, 1, 2, &a, &got, &drop_name, &err), 0);
     ck_assert(labels_eq(&got, &none) && !drop_name);
-    ck_assert_int_eq(root_group_get(t, 1, 3, &a, &got, &drop_name, &err), ERR_NOT_FOUND);
-    ck_assert_int_eq(root_group_walk(t, 1, keep_group, text, &err), 0);
+    ck_assert_int_eq(group_get(t, GROUP_OF_ROOT, 1, 3, &a, &got, &drop_name, &err), ERR_NOT_FOUND);
+    ck_assert_int_eq(group_walk(t, GROUP_OF_ROOT, 1, keep_group, text, &err), 0);
     ck_assert_str_eq(text, "2:0:0 5:32:1 ");
     /* Another group's row, or a flipped bit, is not taken for it. */
     uint8_t key[8], other[8];
@@ -216,16 +227,16 @@ START_TEST(groups_keep_their_labels)
     char copy[64];
     memcpy(copy, value.p, value.n);
     ck_assert_int_eq(store_put(t, TABLE_ROOT_GROUPS, other, 8, (struct str){copy, value.n}, &err), 0);
-    ck_assert_int_eq(root_group_get(t, 1, 6, &a, &got, &drop_name, &err), ERR_CORRUPT);
+    ck_assert_int_eq(group_get(t, GROUP_OF_ROOT, 1, 6, &a, &got, &drop_name, &err), ERR_CORRUPT);
     copy[20] ^= 1;
     ck_assert_int_eq(store_put(t, TABLE_ROOT_GROUPS, key, 8, (struct str){copy, value.n}, &err), 0);
-    ck_assert_int_eq(root_group_get(t, 1, 5, &a, &got, &drop_name, &err), ERR_CORRUPT);
-    ck_assert_int_eq(root_group_delete(t, 1, 2, &err), 0);
-    ck_assert_int_eq(root_group_drop(t, 1, &err), 0);
+    ck_assert_int_eq(group_get(t, GROUP_OF_ROOT, 1, 5, &a, &got, &drop_name, &err), ERR_CORRUPT);
+    ck_assert_int_eq(group_delete(t, GROUP_OF_ROOT, 1, 2, &err), 0);
+    ck_assert_int_eq(group_drop(t, GROUP_OF_ROOT, 1, &err), 0);
     text[0] = 0;
-    ck_assert_int_eq(root_group_walk(t, 1, keep_group, text, &err), 0);
+    ck_assert_int_eq(group_walk(t, GROUP_OF_ROOT, 1, keep_group, text, &err), 0);
     ck_assert_str_eq(text, "");
-    ck_assert_int_eq(root_group_get(t, 2, 0, &a, &got, &drop_name, &err), 0);
+    ck_assert_int_eq(group_get(t, GROUP_OF_ROOT, 2, 0, &a, &got, &drop_name, &err), 0);
     store_write_abort(t);
     arena_done(&a);
 }
@@ -253,10 +264,10 @@ START_TEST(misplaced_rows_are_seen_at_opening)
 }
 END_TEST
 
-/* What the version before left: the same directory without the tables of roots. */
-static void make_old(void)
+/* What a version before left: the same directory without the tables that came after it. */
+static void make_old(char version)
 {
-    static const char *const names[] = {"roots", "root_results", "root_groups"};
+    static const char *const names[] = {"view_groups", "roots", "root_results", "root_groups"};
     size_t n;
     MDB_env *env;
     MDB_txn *txn;
@@ -265,14 +276,14 @@ static void make_old(void)
     store = NULL;
     ck_assert_int_eq(store_env_open(scratch_path("store.mdb"), 64 << 20, false, &env, &err), 0);
     ck_assert_int_eq(mdb_txn_begin(env, NULL, 0, &txn), 0);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < (version == '2' ? 4 : 1); i++) {
         ck_assert_int_eq(mdb_dbi_open(txn, names[i], 0, &dbi), 0);
         ck_assert_int_eq(mdb_drop(txn, dbi, 1), 0);
     }
     ck_assert_int_eq(mdb_txn_commit(txn), 0);
     mdb_env_close(env);
     char *format = (char *)file_read("FORMAT", &n);
-    format[strlen("mullion-data/")] = '2';
+    format[strlen("mullion-data/")] = version;
     file_write("FORMAT", format, n);
     free(format);
 }
@@ -292,28 +303,40 @@ START_TEST(directories_of_before_are_taken_over)
     struct root_record r;
     struct str value;
     const uint8_t one[16] = {1};
+    const struct labels none = {0};
+    char text[100] = "";
     struct store_txn *t = begin();
     ck_assert_int_eq(store_meta_put(t, "mine", STR("kept"), &err), 0);
     commit(t);
-    make_old();
+    const char version = (char)('2' + _i);
+    make_old(version);
 
     ck_assert_msg(store_open(scratch, &read_only, &store, &report, &err) == 0, "%s", err.message);
     ck_assert_int_eq(store_read_begin(store, &t, &err), 0);
     ck_assert_int_eq(root_find(t, one, &r, &err), ERR_NOT_FOUND);
+    ck_assert_int_eq(group_walk(t, GROUP_OF_VIEW, 0, keep_group, text, &err), 0);
+    ck_assert_str_eq(text, "");
     ck_assert_str_eq(times_of(t, 0, INT64_MIN, INT64_MAX), "");
     ck_assert_int_eq(store_meta_get(t, "mine", &value, &err), 0);
     store_read_end(t);
     store_close(store);
-    ck_assert_int_eq(format_number(), '2');
+    ck_assert_int_eq(format_number(), version);
 
     ck_assert_int_eq(store_open(scratch, NULL, &store, &report, &err), 0);
     ck_assert(!report.set_aside && !report.lost && !report.created);
-    ck_assert_int_eq(format_number(), '3');
+    ck_assert_int_eq(format_number(), '4');
     t = begin();
     ck_assert_int_eq(store_meta_get(t, "mine", &value, &err), 0);
     ck_assert_int_eq(root_create(t, one, &r, &err), 0);
     put(t, r.number, 0, 0, 1);
+    ck_assert_int_eq(put_group(t, GROUP_OF_VIEW, 7, 3, &none, false), 0);
     commit(t);
+    t = begin();
+    ck_assert_int_eq(group_walk(t, GROUP_OF_VIEW, 7, keep_group, text, &err), 0);
+    ck_assert_str_eq(text, "3:0:0 ");
+    ck_assert_int_eq(group_walk(t, GROUP_OF_ROOT, 7, keep_group, text, &err), 0);
+    ck_assert_str_eq(text, "3:0:0 ");
+    store_write_abort(t);
 }
 END_TEST
 
@@ -327,7 +350,7 @@ int main(void)
     tcase_add_test(tcase, result_bytes);
     tcase_add_test(tcase, groups_keep_their_labels);
     tcase_add_test(tcase, misplaced_rows_are_seen_at_opening);
-    tcase_add_test(tcase, directories_of_before_are_taken_over);
+    tcase_add_loop_test(tcase, directories_of_before_are_taken_over, 0, 2);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
