@@ -89,9 +89,10 @@ int histogram_validate_shape(const struct histogram *h, struct err *e);
  * whole counts add up is checked where they are still integers. */
 int histogram_validate(const struct histogram *h, struct err *e);
 
-/* A deep copy (the arena's), or with `reset` set on the way. */
+/* A deep copy, all of it in the arena. */
 struct histogram *histogram_copy(const struct histogram *h, struct arena *a);
-struct histogram *histogram_with_reset(const struct histogram *h, enum histogram_reset reset, struct arena *a);
+/* The same histogram with another hint; spans and counts are shared with `h`. */
+const struct histogram *histogram_with_reset(const struct histogram *h, enum histogram_reset reset, struct arena *a);
 /* Without empty buckets and with the fewest spans (Prometheus' Compact(0)); `h` itself when it is so already. */
 const struct histogram *histogram_compact(const struct histogram *h, struct arena *a);
 /* Merged into the buckets of a lower schema. `h` itself when the schema is its own. Asked of exponential histograms and
@@ -157,7 +158,7 @@ const struct histogram *histogram_mul(const struct histogram *h, double factor, 
 const struct histogram *histogram_div(const struct histogram *h, double divisor, struct arena *to);
 const struct histogram *histogram_negate(const struct histogram *h, struct arena *to);
 /* `</` (keep_below) and `>/`: the observations on that side of `at`, those of the bucket around it by interpolation;
- * count and sum are estimated anew when anything is cut. */
+ * count and sum are estimated anew when anything is cut, else it is `h` itself. */
 const struct histogram *histogram_trim(const struct histogram *h, double at, bool keep_below, struct arena *to);
 
 /* ---- Aggregation: sum, avg, sum_over_time, avg_over_time, compensated (Kahan-Neumaier) in every field ---- */
@@ -184,8 +185,8 @@ const struct histogram *histogram_increase(const struct histogram *const *sample
 /* The last two samples' difference: irate (counter; divide by the seconds between them) and idelta. As above. */
 const struct histogram *histogram_last_step(const struct histogram *before, const struct histogram *now, bool counter,
                                             struct arena *to, unsigned *notes);
-/* The value at share `at` (0..1) of the way from `before` to `now`: of smoothed selectors. After a reset it grows from
- * zero. Not compacted. */
+/* The value at share `at` (0..1) of the way from `before` to `now`, which are the results at 0 and 1: of smoothed
+ * selectors. After a reset it grows from zero. Not compacted. NULL with HISTOGRAM_INCOMPATIBLE. */
 const struct histogram *histogram_interpolate(const struct histogram *before, const struct histogram *now, double at,
                                               bool counter, struct arena *to, unsigned *notes);
 

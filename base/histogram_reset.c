@@ -1,0 +1,114 @@
+/* Whether a counter was reset between two histograms (Prometheus' DetectReset): no allocation, one pass over both. */
+#include "base/histogram_work.h"
+
+/* The buckets of a side from where its bound passes `from` (all of them when that is 0). */
+struct outer_walk {
+    struct histogram_walk walk;
+    int32_t schema, target;
+    double from;
+    bool ahead, any;
+    int32_t next_index, index;
+    double next_count, count;
+};
+
+static bool outer_read(struct outer_walk *w)
+{
+    int shift = w->schema == w->target ? 0 : w->schema - w->target;
+    if (!w->ahead && !walk_next(&w->walk, &w->next_index, &w->next_count))
+        return false;
+    w->index = shift ? index_reduced(w->next_index, shift) : w->next_index;
+    w->count = w->next_count;
+    w->ahead = false;
+    while (shift && walk_next(&w->walk, &w->next_index, &w->next_count)) {
+        if (index_reduced(w->next_index, shift) != w->index) {
+            w->ahead = true;
+            break;
+        }
+        w->count += w->next_count;
+    }
+    return true;
+}
+
+static bool outer_next(struct outer_walk *w)
+{
+    w->any = outer_read(w);
+    while (w->any && w->from != 0 && w->target != HISTOGRAM_SCHEMA_CUSTOM &&
+           histogram_bound_exponential(w->index, w->target) <= w->from)
+        w->any = outer_read(w);
+    w->from = 0; /* bounds rise: passed once, passed for good */
+    return w->any;
+}
+
+/* A populated bucket is missing now, or holds fewer. */
+static bool side_fell(const struct histogram *now, const struct histogram *before, bool positive)
+{
+    struct outer_walk n = {.walk = walk_begin(positive ? &now->positive : &now->negative),
+                           .schema = now->schema,
+                           .target = now->schema,
+                           .from = now->zero_threshold};
+    struct outer_walk b = {.walk = walk_begin(positive ? &before->positive : &before->negative),
+                           .schema = before->schema,
+                           .target = now->schema,
+                           .from = now->zero_threshold};
+    outer_next(&n);
+    while (outer_next(&b)) {
+        while (n.any && n.index < b.index)
+            outer_next(&n);
+        if (n.any && n.index == b.index ? n.count < b.count : b.count != 0)
+            return true;
+    }
+    return false;
+}
+
+/* The sum of the buckets from where the walk is whose upper bound is at most `bound`. */
+static double sum_up_to(const struct histogram *h, struct outer_walk *w, double bound)
+{
+    double sum = 0;
+    for (; w->any && histogram_bound(h, w->index) <= bound; outer_next(w))
+        sum += w->count;
+    return sum;
+}
+
+/* Custom buckets of different bounds: compared between the bounds that both have. */
+static bool custom_fell(const struct histogram *now, const struct histogram *before)
+{
+    struct outer_walk n = {.walk = walk_begin(&now->positive), .schema = now->schema, .target = now->schema};
+    struct outer_walk b = {.walk = walk_begin(&before->positive), .schema = now->schema, .target = now->schema};
+    outer_next(&n);
+    outer_next(&b);
+    for (uint32_t i = 0, j = 0; i <= now->custom_n && j <= before->custom_n;) {
+        double x = histogram_bound(now, (int32_t)i), y = histogram_bound(before, (int32_t)j);
+        if (x == y && sum_up_to(now, &n, x) < sum_up_to(before, &b, x))
+            return true;
+        i += x <= y;
+        j += y <= x;
+    }
+    return false;
+}
+
+bool histogram_was_reset(const struct histogram *now, const struct histogram *before)
+{
+    if (now->reset == HISTOGRAM_RESET_YES || now->reset == HISTOGRAM_RESET_NO)
+        return now->reset == HISTOGRAM_RESET_YES;
+    if (now->count < before->count)
+        return true;
+    if (histogram_is_custom(now)) {
+        if (!histogram_is_custom(before))
+            return true;
+        if (!custom_equal(now->custom, now->custom_n, before->custom, before->custom_n))
+            return custom_fell(now, before);
+    } else {
+        /* Neither the resolution nor the zero bucket's sharpness grows without a new start. */
+        if (now->schema > before->schema || now->zero_threshold < before->zero_threshold)
+            return true;
+        double threshold = now->zero_threshold;
+        struct compensated zero = {before->zero_count, 0};
+        if (threshold != before->zero_threshold) {
+            struct bucket_feed positive = feed_side(&before->positive, 1), negative = feed_side(&before->negative, 1);
+            zero_count_at(before->schema, &positive, &negative, &threshold, &zero);
+        }
+        if (threshold != now->zero_threshold || now->zero_count < zero.v)
+            return true;
+    }
+    return side_fell(now, before, true) || side_fell(now, before, false);
+}

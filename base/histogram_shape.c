@@ -1,0 +1,311 @@
+/* The shape of histograms: checking it, copies, compacting, lower resolution, equality. */
+#include <float.h>
+#include <math.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/histogram_parts.h"
+
+/* ---- Checking ---- */
+
+static int check_counts_n(const struct histogram_side *side, const char *name, uint64_t spans_hold, struct err *e)
+{
+    if (spans_hold != side->counts_n)
+        return err_set(e, ERR_BAD_DATA,
+                       "the %s spans of the histogram hold %llu buckets, but it has %u counts for them", name,
+                       (unsigned long long)spans_hold, side->counts_n);
+    if (spans_hold > HISTOGRAM_BUCKETS_MAX)
+        return err_set(e, ERR_BAD_DATA, "the histogram has %llu %s buckets, at most %d are taken",
+                       (unsigned long long)spans_hold, name, HISTOGRAM_BUCKETS_MAX);
+    return 0;
+}
+
+/* `end` is left at the index after the last bucket. */
+static int check_spans(const struct histogram_side *side, const char *name, bool first_from_zero, int64_t *end,
+                       struct err *e)
+{
+    uint64_t hold = 0;
+    *end = 0;
+    for (uint32_t i = 0; i < side->spans_n; i++) {
+        const struct histogram_span *s = &side->spans[i];
+        if (s->offset < 0 && (i > 0 || first_from_zero))
+            return err_set(e, ERR_BAD_DATA, "%s span %u of the histogram has the negative offset %d", name, i + 1,
+                           s->offset);
+        hold += s->length;
+        *end += (int64_t)s->offset + s->length;
+        if (*end > HISTOGRAM_INDEX_MAX || *end - s->length < -HISTOGRAM_INDEX_MAX)
+            return err_set(e, ERR_BAD_DATA, "%s span %u of the histogram leaves the range of bucket indices", name,
+                           i + 1);
+    }
+    return check_counts_n(side, name, hold, e);
+}
+
+static int check_custom(const struct histogram *h, struct err *e)
+{
+    double before = -INFINITY;
+    int64_t end;
+    if (h->custom_n > HISTOGRAM_BUCKETS_MAX)
+        return err_set(e, ERR_BAD_DATA, "the histogram has %u custom bounds, at most %d are taken", h->custom_n,
+                       HISTOGRAM_BUCKETS_MAX);
+    for (uint32_t i = 0; i < h->custom_n; before = h->custom[i++])
+        if (!(h->custom[i] > before || (i == 0 && h->custom[i] == before)) || h->custom[i] == INFINITY)
+            return err_set(
+                e, ERR_BAD_DATA,
+                "custom bound %u of the histogram is %g: bounds are numbers that rise, without +Inf at the end", i + 1,
+                h->custom[i]);
+    if (h->zero_count != 0 || h->zero_threshold != 0)
+        return err_set(e, ERR_BAD_DATA, "a histogram with custom buckets has no zero bucket");
+    if (h->negative.spans_n > 0 || h->negative.counts_n > 0)
+        return err_set(e, ERR_BAD_DATA, "a histogram with custom buckets has no negative buckets");
+    int failed = check_spans(&h->positive, "custom", true, &end, e);
+    if (failed)
+        return failed;
+    if (end > (int64_t)h->custom_n + 1)
+        return err_set(e, ERR_BAD_DATA, "the histogram has %u custom bounds, but its spans reach to bucket %lld",
+                       h->custom_n, (long long)end);
+    return 0;
+}
+
+int histogram_validate_shape(const struct histogram *h, struct err *e)
+{
+    int64_t end;
+    if (histogram_is_custom(h))
+        return check_custom(h, e);
+    if (h->schema < HISTOGRAM_SCHEMA_MIN || h->schema > HISTOGRAM_SCHEMA_MAX)
+        return err_set(e, ERR_BAD_DATA, "the histogram has the unknown schema %d (%d to %d and %d are known)",
+                       h->schema, HISTOGRAM_SCHEMA_MIN, HISTOGRAM_SCHEMA_MAX, HISTOGRAM_SCHEMA_CUSTOM);
+    if (h->custom_n > 0)
+        return err_set(e, ERR_BAD_DATA, "a histogram with exponential buckets has no custom bounds");
+    if (!(h->zero_threshold >= 0))
+        return err_set(e, ERR_BAD_DATA, "the histogram's zero threshold is %g, it must be a number from 0 up",
+                       h->zero_threshold);
+    int failed = check_spans(&h->positive, "positive", false, &end, e);
+    return failed ? failed : check_spans(&h->negative, "negative", false, &end, e);
+}
+
+static int check_counts(const struct histogram_side *side, const char *name, struct err *e)
+{
+    for (uint32_t i = 0; i < side->counts_n; i++)
+        if (side->counts[i] < 0)
+            return err_set(e, ERR_BAD_DATA, "%s bucket %u of the histogram has the negative count %g", name, i + 1,
+                           side->counts[i]);
+    return 0;
+}
+
+int histogram_validate(const struct histogram *h, struct err *e)
+{
+    int failed = histogram_validate_shape(h, e);
+    if (failed)
+        return failed;
+    if (h->count < 0 || h->zero_count < 0)
+        return err_set(e, ERR_BAD_DATA, "the histogram has a negative count of %s: %g",
+                       h->count < 0 ? "observations" : "the zero bucket", h->count < 0 ? h->count : h->zero_count);
+    failed = check_counts(&h->negative, "negative", e);
+    return failed ? failed : check_counts(&h->positive, histogram_is_custom(h) ? "custom" : "positive", e);
+}
+
+/* ---- Copies ---- */
+
+static void *take(uint8_t **at, size_t bytes)
+{
+    void *p = *at;
+    *at += bytes;
+    return p;
+}
+
+struct histogram *histogram_make(const struct histogram *shape, struct side_builder *positive,
+                                 struct side_builder *negative, struct arena *to)
+{
+    struct side_builder *const sides[2] = {positive, negative};
+    uint32_t custom_n = histogram_is_custom(shape) ? shape->custom_n : 0;
+    size_t bytes = sizeof(struct histogram) + custom_n * sizeof(double);
+    for (int i = 0; i < 2; i++)
+        bytes += sides[i]->spans_n * sizeof(struct histogram_span) + sides[i]->counts_n * sizeof(double);
+    uint8_t *at = arena_alloc(to, bytes);
+    if (!at)
+        return NULL;
+    struct histogram *h = take(&at, sizeof(*h));
+    *h = *shape;
+    double *custom = take(&at, custom_n * sizeof(double));
+    if (custom_n > 0)
+        memcpy(custom, shape->custom, custom_n * sizeof(double));
+    h->custom = custom_n > 0 ? custom : NULL;
+    h->custom_n = custom_n;
+    for (int i = 0; i < 2; i++) {
+        struct histogram_side *side = i == 0 ? &h->positive : &h->negative;
+        struct side_builder *b = sides[i];
+        struct histogram_span *spans = take(&at, b->spans_n * sizeof(*spans));
+        double *counts = take(&at, b->counts_n * sizeof(double));
+        *side = (struct histogram_side){spans, counts, b->spans_n, b->counts_n};
+        *b = (struct side_builder){.spans = spans, .counts = counts};
+    }
+    return h;
+}
+
+struct histogram *histogram_copy(const struct histogram *h, struct arena *a)
+{
+    struct side_builder positive = {.spans_n = h->positive.spans_n, .counts_n = h->positive.counts_n};
+    struct side_builder negative = {.spans_n = h->negative.spans_n, .counts_n = h->negative.counts_n};
+    struct histogram *copy = histogram_make(h, &positive, &negative, a);
+    if (!copy)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        const struct histogram_side *from = i == 0 ? &h->positive : &h->negative;
+        struct side_builder *to = i == 0 ? &positive : &negative;
+        if (from->spans_n > 0)
+            memcpy(to->spans, from->spans, from->spans_n * sizeof(*from->spans));
+        if (from->counts_n > 0)
+            memcpy(to->counts, from->counts, from->counts_n * sizeof(*from->counts));
+    }
+    return copy;
+}
+
+const struct histogram *histogram_with_reset(const struct histogram *h, enum histogram_reset reset, struct arena *a)
+{
+    struct histogram *copy = arena_dup(a, h, sizeof(*h));
+    if (copy)
+        copy->reset = reset;
+    return copy;
+}
+
+/* ---- Fewer buckets ---- */
+
+static bool side_is_compact(const struct histogram_side *side)
+{
+    for (uint32_t i = 0; i < side->spans_n; i++)
+        if (side->spans[i].length == 0 || (i > 0 && side->spans[i].offset == 0))
+            return false;
+    for (uint32_t i = 0; i < side->counts_n; i++)
+        if (side->counts[i] == 0)
+            return false;
+    return true;
+}
+
+static void compact_side(const struct histogram_side *side, struct side_builder *to)
+{
+    int32_t index;
+    double count;
+    struct histogram_walk w = walk_begin(side);
+    while (walk_next(&w, &index, &count))
+        if (count != 0)
+            side_add(to, index, count, false);
+}
+
+static void reduce_side(const struct histogram_side *side, int shift, struct side_builder *to)
+{
+    int32_t index, merged = 0;
+    double count, sum = 0;
+    bool any = false;
+    struct histogram_walk w = walk_begin(side);
+    while (walk_next(&w, &index, &count)) {
+        index = index_reduced(index, shift);
+        if (any && index == merged) {
+            sum += count;
+            continue;
+        }
+        if (any)
+            side_add(to, merged, sum, false);
+        merged = index;
+        sum = count;
+        any = true;
+    }
+    if (any)
+        side_add(to, merged, sum, false);
+}
+
+const struct histogram *histogram_compact(const struct histogram *h, struct arena *a)
+{
+    if (side_is_compact(&h->positive) && side_is_compact(&h->negative))
+        return h;
+    struct side_builder positive = {0}, negative = {0};
+    compact_side(&h->positive, &positive);
+    compact_side(&h->negative, &negative);
+    struct histogram *ret = histogram_make(h, &positive, &negative, a);
+    if (ret) {
+        compact_side(&h->positive, &positive);
+        compact_side(&h->negative, &negative);
+    }
+    return ret;
+}
+
+const struct histogram *histogram_reduce(const struct histogram *h, int32_t schema, struct arena *a)
+{
+    MUST(!histogram_is_custom(h) && schema >= HISTOGRAM_SCHEMA_MIN && schema <= h->schema);
+    if (schema == h->schema)
+        return h;
+    struct side_builder positive = {0}, negative = {0};
+    int shift = h->schema - schema;
+    reduce_side(&h->positive, shift, &positive);
+    reduce_side(&h->negative, shift, &negative);
+    struct histogram *ret = histogram_make(h, &positive, &negative, a);
+    if (ret) {
+        reduce_side(&h->positive, shift, &positive);
+        reduce_side(&h->negative, shift, &negative);
+        ret->schema = schema;
+    }
+    return ret;
+}
+
+/* ---- Comparing ---- */
+
+static bool same_bits(double a, double b)
+{
+    return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+/* The next span that holds buckets, with the offsets of the empty ones before it; length 0 at the end. */
+static struct histogram_span next_span(const struct histogram_side *side, uint32_t *i)
+{
+    struct histogram_span ret = {0, 0};
+    while (*i < side->spans_n && ret.length == 0) {
+        ret.offset += side->spans[*i].offset;
+        ret.length = side->spans[(*i)++].length;
+    }
+    return ret;
+}
+
+static bool side_equal(const struct histogram_side *a, const struct histogram_side *b)
+{
+    if (a->counts_n != b->counts_n)
+        return false;
+    for (uint32_t i = 0, j = 0;;) {
+        struct histogram_span s = next_span(a, &i), t = next_span(b, &j);
+        if (s.length == 0 && t.length == 0)
+            break;
+        if (s.offset != t.offset || s.length != t.length)
+            return false;
+    }
+    return a->counts_n == 0 || memcmp(a->counts, b->counts, a->counts_n * sizeof(*a->counts)) == 0;
+}
+
+bool custom_equal(const double *a, uint32_t a_n, const double *b, uint32_t b_n)
+{
+    if (a_n != b_n)
+        return false;
+    for (uint32_t i = 0; i < a_n; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
+bool histogram_equal(const struct histogram *a, const struct histogram *b)
+{
+    return a->schema == b->schema && same_bits(a->count, b->count) && same_bits(a->sum, b->sum) &&
+           (!histogram_is_custom(a) || custom_equal(a->custom, a->custom_n, b->custom, b->custom_n)) &&
+           a->zero_threshold == b->zero_threshold && same_bits(a->zero_count, b->zero_count) &&
+           side_equal(&a->negative, &b->negative) && side_equal(&a->positive, &b->positive);
+}
+
+static bool side_overflows(const struct histogram_side *side)
+{
+    for (uint32_t i = 0; i < side->counts_n; i++)
+        if (isinf(side->counts[i]))
+            return true;
+    return false;
+}
+
+bool histogram_overflows(const struct histogram *h)
+{
+    return isinf(h->zero_count) || isinf(h->count) || isinf(h->sum) || side_overflows(&h->positive) ||
+           side_overflows(&h->negative);
+}
