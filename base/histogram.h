@@ -10,8 +10,9 @@
  *                  custom buckets), each further offset is the gap after the run before it
  *
  * Immutable once made; everything it points to lives as long as it does (an arena's). All functions are pure and may
- * run on several threads; a histogram handed to them has passed histogram_validate_shape (or was made by one of them),
- * so indices are within +-HISTOGRAM_INDEX_MAX and no cost depends on an index, only on the number of buckets.
+ * run on several threads; a histogram handed to them is sound (histogram_exact_fault) but for negative counts, or was
+ * made by one of them, so indices are within +-HISTOGRAM_INDEX_MAX. No cost depends on an index, only on the number of
+ * buckets.
  *
  * What each function does is what Prometheus 3 does with the same sample, to the bit where its result is exact; the
  * conformance files and Prometheus itself are the judges. Where Prometheus adds an annotation a `notes` bit is set.
@@ -26,7 +27,6 @@
 #include <string.h>
 
 struct arena;
-struct err;
 struct strbuf;
 
 enum {
@@ -80,14 +80,6 @@ enum histogram_note {
 };
 
 /* ---- Shape ---- */
-
-/* The shape alone: schema known, spans in order and within the index range, as many counts as the spans say, at most
- * HISTOGRAM_BUCKETS_MAX of each, custom bounds finite and rising and enough for the spans, a zero threshold that is a
- * number >= 0, nothing that the schema forbids. ERR_BAD_DATA says what is wrong. */
-int histogram_validate_shape(const struct histogram *h, struct err *e);
-/* The shape, and no count below zero (NaN passes), as Prometheus' FloatHistogram.Validate: what a sender may send. That
- * whole counts add up is checked where they are still integers. */
-int histogram_validate(const struct histogram *h, struct err *e);
 
 /* A deep copy, all of it in the arena. */
 struct histogram *histogram_copy(const struct histogram *h, struct arena *a);

@@ -19,7 +19,7 @@ static const char *spans_fault(const struct histogram_exact_side *s, bool custom
             return "invalid histogram: a span has a negative offset";
         index += (int64_t)s->spans[i].offset + s->spans[i].length;
         buckets_n += s->spans[i].length;
-        if (index > INT32_MAX)
+        if (index > HISTOGRAM_INDEX_MAX || index - s->spans[i].length < -HISTOGRAM_INDEX_MAX)
             return "invalid histogram: a bucket's index is out of range";
     }
     *ret_end = index;

@@ -30,7 +30,8 @@ struct histogram_exact {
  * NULL when the histogram is sound, else a sentence of why not, in static memory. The rules are those of Prometheus'
  * Validate: a known schema; spans that fit the buckets, with no negative gap; no negative count; integer counts that
  * add up (a sum that is NaN may leave some out); custom bounds that rise and have neither zero bucket nor negative
- * side. And our own: at most HISTOGRAM_BUCKETS_MAX a side, bucket indices within int32, a zero threshold of 0 or more.
+ * side. And our own: at most HISTOGRAM_BUCKETS_MAX a side, bucket indices within HISTOGRAM_INDEX_MAX, a zero threshold
+ * of 0 or more.
  */
 const char *histogram_exact_fault(const struct histogram_exact *h);
 

@@ -110,6 +110,15 @@ START_TEST(soundness_of_integers)
     refused(&h, "negative offset");
     h.positive.spans = far;
     refused(&h, "out of range");
+    for (int32_t end = -1; end <= 1; end += 2) { /* the farthest bucket there may be, and the next */
+        struct histogram_span one = {end * HISTOGRAM_INDEX_MAX - (end > 0 ? 2 : 0), 2};
+        h = sound();
+        h.positive.spans = &one;
+        h.positive.spans_n = 1;
+        ck_assert_ptr_null(histogram_exact_fault(&h));
+        one.offset += end;
+        refused(&h, "out of range");
+    }
     h = sound();
     h.zero_threshold = -0.5;
     refused(&h, "threshold");
