@@ -164,6 +164,30 @@ static uint32_t add_read(struct planning *p, uint32_t source, struct grid window
     return id;
 }
 
+/* Does the demand read panes that are built as data arrives? */
+static bool has_chain(const struct demand *d)
+{
+    struct pane_chain own = window_chain(d);
+    return own.count > 0 && !d->site->anchored && own.ends.step_ms <= PLAN_PANE_MAX_MS;
+}
+
+/* Of state s behind those of `grids`; n with them. */
+static uint32_t add_finer(const struct offers *o, uint32_t s, struct grid *grids, uint32_t n)
+{
+    for (uint32_t i = o->readers_first[s]; i < o->readers_first[s + 1] && n < MAX_WIDTHS; i++) {
+        const struct demand *d = &o->p->demands[o->readers[i]];
+        if (!has_chain(d))
+            continue;
+        struct grid finer = finer_grid(o->p, d, s);
+        uint32_t k = 0;
+        while (k < n && (grids[k].step_ms != finer.step_ms || grids[k].phase_ms != finer.phase_ms))
+            k++;
+        grids[k] = finer;
+        n += k == n;
+    }
+    return n;
+}
+
 /* Pass 2: the chains of every state. */
 static int offer_chains(struct offers *o, struct err *e)
 {
@@ -175,11 +199,13 @@ static int offer_chains(struct offers *o, struct err *e)
         uint32_t own_n = 0, grids_n;
         for (uint32_t i = 0; i < n; i++) {
             const struct demand *d = &p->demands[o->readers[first + i]];
-            struct pane_chain chain = window_chain(d);
-            if (chain.count > 0 && !d->site->anchored && chain.ends.step_ms <= PLAN_PANE_MAX_MS)
-                own[own_n++] = chain.ends;
+            if (has_chain(d))
+                own[own_n++] = window_chain(d).ends;
         }
-        const struct grid *grids = window_offers(own, own_n, p->arena, &grids_n, &o->cut[s]);
+        struct grid *grids = window_offers(own, own_n, p->arena, &grids_n, &o->cut[s]);
+        uint32_t needed_n = grids_n;
+        if (grids && !o->cut[s])
+            grids_n = add_finer(o, s, grids, grids_n);
         mem_free(own);
         state->first = p->chains_n;
         p->chains = arena_grow(p->arena, p->chains, &p->chains_cap, (size_t)p->chains_n + grids_n, sizeof *p->chains);
@@ -189,6 +215,7 @@ static int offer_chains(struct offers *o, struct err *e)
         for (uint32_t i = 0; i < grids_n; i++) {
             struct chain *c = &p->chains[p->chains_n++];
             *c = (struct chain){.state = s, .grid = grids[i], .when = WHEN_INGESTION, .view = PLAN_NONE};
+            c->finer = i >= needed_n;
             c->read = add_read(p, state->source, c->grid);
             cost_chain(p, c);
         }
@@ -430,6 +457,8 @@ void candidate_text(const struct planning *p, const struct candidate *c, struct 
             strbuf_printf(out, " whole");
         else if (c->width_ms > 0)
             strbuf_printf(out, " %lld x %s", (long long)c->count, width);
+        if (c->chain != NONE && p->chains[c->chain].finer)
+            strbuf_add_z(out, ", finer,");
     }
     if (c->form == FORM_LADDER) {
         for (uint32_t k = c->top; k != c->chain; k = p->chains[k].below) {

@@ -17,6 +17,9 @@ const char *candidate_raw_misses(const struct planning *p, const struct demand *
  */
 void offer_query_time(struct planning *p, uint32_t demand, uint32_t state);
 
+/* finer.c: panes narrower than the demand's own that cost clearly less; its own when there are none. */
+struct grid finer_grid(const struct planning *p, const struct demand *d, uint32_t state);
+
 /* ladder.c: the ladders over a chain that may be chosen, when its panes are many. */
 void offer_ladders(struct planning *p, const struct candidate *flat);
 

@@ -125,7 +125,8 @@ static double open_run(const struct planning *p, const struct demand *d, const s
            ops_and_bytes(p, rows, rows * COST_RAW_ROW_BYTES);
 }
 
-double cost_chain_run(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count)
+/* One run over states that are all built. */
+static double built_run(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count)
 {
     const struct source *s = &p->sources[p->states[c->state].source];
     double width_ms = (double)c->grid.step_ms;
@@ -134,9 +135,13 @@ double cost_chain_run(const struct planning *p, const struct demand *d, const st
     double states_used = s->series_n * c->filled * (double)count * d->steps_n;
     double results = s->series_n * d->steps_n;
     const struct cost_family *f = &p->model->families[p->states[c->state].family];
-    double cost = f->read_state_ms * states_used + f->read_result_ms * results +
-                  ops_and_bytes(p, 0, states_read * c->state_bytes);
-    return cost + open_run(p, d, c);
+    return f->read_state_ms * states_used + f->read_result_ms * results +
+           ops_and_bytes(p, 0, states_read * c->state_bytes);
+}
+
+double cost_chain_run(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count)
+{
+    return built_run(p, d, c, count) + open_run(p, d, c);
 }
 
 double cost_ladder_run(const struct planning *p, const struct demand *d, const struct candidate *c)
@@ -224,6 +229,14 @@ void cost_level(const struct planning *p, struct chain *c)
     double states_per_s = s->series_n * c->filled * 1000 / (double)c->grid.step_ms;
     c->build_cost = f->read_state_ms * merged_per_s + f->build_state_ms * states_per_s +
                     ops_and_bytes(p, 0, merged_per_s * below->state_bytes + states_per_s * c->state_bytes);
+}
+
+double cost_width(const struct planning *p, const struct demand *d, uint32_t state, struct grid panes)
+{
+    struct chain c = {.state = state, .grid = panes, .when = WHEN_INGESTION};
+    cost_chain(p, &c);
+    return d->runs_per_s * built_run(p, d, &c, d->site->range_ms / panes.step_ms) + c.build_cost +
+           cost_memory(p, &c, cost_retention_ms(cost_reach_ms(d, panes.step_ms), panes.step_ms));
 }
 
 double cost_read(const struct planning *p, uint32_t source)

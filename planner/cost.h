@@ -43,6 +43,9 @@ void cost_level(const struct planning *p, struct chain *c);
 /* One run of a FORM_LADDER candidate: of each level below the top ratio - 1 panes, at both ends together and on average
  * over where the window lies; as many of the top as fit between. */
 double cost_ladder_run(const struct planning *p, const struct demand *d, const struct candidate *c);
+/* A demand alone from such panes, all built: reading, building and keeping them, without the scan, which is the same
+ * for any width. */
+double cost_width(const struct planning *p, const struct demand *d, uint32_t state, struct grid panes);
 /* The scan that all chains of one (source, refresh window) share. */
 double cost_read(const struct planning *p, uint32_t source);
 /* Keeping a chain for `retention_ms`. */

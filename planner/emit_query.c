@@ -164,6 +164,13 @@ static void dearer_text(struct plan_cost c, double taken_cost, const char *taken
              c.ingest, c.query, c.memory, taken, taken_cost, note);
 }
 
+static const char *taken_name(const struct planning *p, const struct candidate *c)
+{
+    if (c->form == FORM_RAW)
+        return "raw samples";
+    return p->chains[c->chain].finer ? "the finer panes taken" : "the panes taken";
+}
+
 /* Why a candidate that may be chosen was not: what it costs alone, or that the limit keeps out what would be better. */
 static const char *choice_reason(const struct planning *p, const struct demand *d, uint32_t candidate,
                                  char ret[DEARER_TEXT_MAX])
@@ -178,8 +185,7 @@ static const char *choice_reason(const struct planning *p, const struct demand *
                  "memory_limit: its states do not fit beside the others (%.4g CPU-ms a second on its own)",
                  total(cost));
     else
-        dearer_text(cost, taken_cost, taken->form == FORM_RAW ? "raw samples" : "the panes taken",
-                    better ? ", which others share" : "", ret);
+        dearer_text(cost, taken_cost, taken_name(p, taken), better ? ", which others share" : "", ret);
     return ret;
 }
 

@@ -75,6 +75,7 @@ struct chain {
     uint32_t state;
     struct grid grid; /* pane ends */
     enum plan_when when;
+    bool finer;            /* than any of its readers needs: finer.c */
     uint32_t ratio, below; /* of a roll-up: panes of the chain below in one of its own; ratio 0: it is none */
     uint32_t read;         /* of chains built at ingestion; else PLAN_NONE */
     double build_cost;     /* CPU-ms per second, without the scan; with it, when kept on first read; 0, when not kept */

@@ -55,7 +55,7 @@ static int widest_first(const void *pa, const void *pb)
     return (a->phase_ms > b->phase_ms) - (a->phase_ms < b->phase_ms);
 }
 
-const struct grid *window_offers(const struct grid *own, size_t own_n, struct arena *a, uint32_t *ret_n, bool *ret_cut)
+struct grid *window_offers(const struct grid *own, size_t own_n, struct arena *a, uint32_t *ret_n, bool *ret_cut)
 {
     struct grid *sorted = ARENA_ARRAY(a, struct grid, own_n);
     *ret_n = 0;

@@ -20,9 +20,9 @@ const char *window_limits(const struct demand *d, struct grid panes, struct aren
 const char *window_misfit(const struct demand *d, struct grid panes, struct arena *a);
 
 /*
- * The grids to offer for readers with these own chains: the closure over pairs, widest first, in `a`.
- * When it would be larger than MAX_WIDTHS, the distinct own grids alone and *ret_cut is true (at most grids_n).
+ * The grids to offer for readers with these own chains: the closure over pairs, widest first, in `a`, with room for
+ * MAX_WIDTHS. When it would be larger than that, the distinct own grids alone and *ret_cut is true (at most grids_n).
  */
-const struct grid *window_offers(const struct grid *own, size_t own_n, struct arena *a, uint32_t *ret_n, bool *ret_cut);
+struct grid *window_offers(const struct grid *own, size_t own_n, struct arena *a, uint32_t *ret_n, bool *ret_cut);
 
 #endif
