@@ -136,6 +136,7 @@ static unsigned kinds_of(enum accuracy_kind k)
         return KIND_ALL;
     case ACCURACY_EXACT:
     case ACCURACY_FREQUENCY:
+    case ACCURACY_NONE:
         break;
     }
     return 0;
