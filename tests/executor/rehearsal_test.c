@@ -4,6 +4,7 @@
 #include "planner/plan_of.h"
 #include "suite.h"
 
+#include "executor/bind.h"
 #include "executor/rehearsal.h"
 
 #define METRICS "metrics: {m: {series: 1000, interval: 100ms}, n: {series: 1000, interval: 100ms}}"
@@ -112,12 +113,51 @@ START_TEST(a_wrong_view_is_found)
 }
 END_TEST
 
+/* What a run over 300 panes goes through: a reader binds, and a refresh builds, the nodes of the plan, not of its
+ * panes. */
+START_TEST(binding_does_not_grow_with_panes)
+{
+    static const char *const asked[] = {"quantile_over_time(0.99, m[50m])",
+                                        "max(quantile_over_time(0.99, m[50m])) > 1"};
+    struct arena a;
+    struct err e = {0};
+    arena_init(&a, 0);
+    struct plan *p = plan_of("queries: [{query: 'quantile_over_time(0.99, m[50m])', every: 10s}]" PANES_ALONE);
+    ck_assert_uint_eq(p->views[0].panes_n, 300);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const struct expr *tree;
+        struct bound bound;
+        struct times t = {.start_ms = 1000000, .n = 1};
+        struct query_options o = {.start_ms = t.start_ms, .end_ms = t.start_ms};
+        ck_assert_int_eq(plan_add_expr(p, str_of(asked[i]), &tree, NULL, &e), 0);
+        ck_assert_int_eq(bind_query(p, tree, &t, &o, &a, &bound, &e), 0);
+        ck_assert_uint_le(bound.nodes_n, 6 * p->nodes_n);
+        uint32_t panes_read = 0;
+        for (uint32_t n = 0; n < bound.nodes_n; n++)
+            panes_read += bound.nodes[n].op == PLAN_OP_PANE_READ && bound.nodes[n].count == 300;
+        ck_assert_uint_eq(panes_read, 1);
+    }
+    ck_assert_uint_eq(p->groups_n, 1);
+    uint32_t built_n = 0;
+    for (uint32_t i = 0; i < p->groups[0].views_n; i++)
+        for (uint32_t n = p->views[p->groups[0].views[i]].node;; n = p->edges[p->nodes[n].in_first]) {
+            built_n++;
+            if (p->nodes[n].in_n == 0)
+                break;
+        }
+    ck_assert_uint_le(built_n, 6 * p->nodes_n);
+    plan_free(p);
+    arena_done(&a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("executor/rehearsal");
     TCase *tc = tcase_create("rehearsal");
     tcase_add_loop_test(tc, real_plans_pass, 0, 2 * sizeof queries / sizeof *queries);
     tcase_add_test(tc, a_wrong_view_is_found);
+    tcase_add_test(tc, binding_does_not_grow_with_panes);
     suite_add_tcase(s, tc);
     return suite_run(s);
 }

@@ -159,24 +159,27 @@ START_TEST(a_hundred_in_one_pane)
 END_TEST
 
 /*
- * Two series, 4 samples a minute, [5m] every 1m at 300 s. The window (0, 300 s] holds all 20 samples of each. increase:
- * last - first = 19 over 285 s between them; the window begins 15 s before the first, under 1.1 intervals of 15 s, and
- * no sooner than a counter from 0 would (285 s * 1 / 19 = 15 s for the first series, longer for the other), so it is
- * extrapolated over all 300 s: 19 * 300 / 285 = 20. Quantiles: rank 0.99 * 19 = 18.81 of 0..19, or ceil(0.99 * 20) =
- * the 20th smallest.
+ * Two series, 4 samples a minute, [5m] every 1m at 300 s: five panes, or every 5m: built as one. The window (0, 300 s]
+ * holds all 20 samples of each. increase: last - first = 19 over 285 s between them; the window begins 15 s before the
+ * first, under 1.1 intervals of 15 s, and no sooner than a counter from 0 would (285 s * 1 / 19 = 15 s for the first
+ * series, longer for the other), so it is extrapolated over all 300 s: 19 * 300 / 285 = 20. Quantiles: rank 0.99 * 19
+ * = 18.81 of 0..19, or ceil(0.99 * 20) = the 20th smallest.
  */
 START_TEST(two_series)
 {
-    static const char workload[] = "queries:\n"
-                                   "  - {query: \"quantile_over_time(0.99, m{s=\\\"a\\\"}[5m])\", every: 1m}\n"
-                                   "  - {query: \"quantile_over_time(0.99, m{s=\\\"b\\\"}[5m])\", every: 1m}\n"
-                                   "  - {query: \"increase(m{s=\\\"a\\\"}[5m])\", every: 1m}\n"
-                                   "  - {query: \"increase(m{s=\\\"b\\\"}[5m])\", every: 1m}\n"
-                                   "  - {query: \"sum_over_time(m{s=\\\"a\\\"}[5m])\", every: 1m}\n"
-                                   "  - {query: \"sum_over_time(m{s=\\\"b\\\"}[5m])\", every: 1m}\n" DATA;
-    int from = _i / (2 * WAYS);
+    static const char *const calls[] = {"quantile_over_time(0.99, m", "increase(m", "sum_over_time(m"};
+    struct strbuf workload = {0};
+    int from = _i / WAYS / 2 % 2, panes_n = _i / WAYS / 4 ? 1 : 5;
+    strbuf_add_z(&workload, "queries:\n");
+    for (int i = 0; i < 6; i++)
+        strbuf_printf(&workload, "  - {query: \"%s{s=\\\"%c\\\"}[5m])\", every: %dm}\n", calls[i / 2], "ab"[i % 2],
+                      5 / panes_n);
+    strbuf_add_z(&workload, DATA);
     by_rank = _i / WAYS % 2;
-    open_rig(_i % WAYS, workload, 1 << 20);
+    open_rig(_i % WAYS, strbuf_z(&workload), 1 << 20);
+    ck_assert_uint_eq(rig.plan->views_n, 6);
+    for (uint32_t v = 0; v < rig.plan->views_n; v++)
+        ck_assert_int_eq(rig.plan->views[v].panes_n, panes_n);
     send_one("other", -600, 0, -600);
     for (int i = 0; i < 20; i++) {
         send_one("m{s=\"a\"}", 15 * (i + 1), from + i, 15 * (i + 1));
@@ -193,6 +196,7 @@ START_TEST(two_series)
         ask_twice("sum_over_time(m{s=\"b\"}[5m])", 300, 2210, 0);
     }
     close_rig();
+    strbuf_done(&workload);
     by_rank = false;
 }
 END_TEST
@@ -479,7 +483,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, a_hundred_in_five_panes, 0, 2 * WAYS);
     tcase_add_loop_test(t, a_hundred_in_one_pane, 0, WAYS);
-    tcase_add_loop_test(t, two_series, 0, 4 * WAYS);
+    tcase_add_loop_test(t, two_series, 0, 8 * WAYS);
     tcase_add_test(t, only_sealed_windows_are_kept);
     tcase_add_test(t, late_samples);
     tcase_add_loop_test(t, limits, 0, 3);

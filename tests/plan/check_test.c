@@ -113,6 +113,14 @@ BREAK(no_readout, s->views[0].family = FAMILY_SUM; s->views[0].params = (struct 
 BREAK(range_not_tiled, sample_set_expr(s, P99, "quantile_over_time(0.99, latency_ms[301s])"))
 BREAK(one_pane_short, s->nodes[P99_PANES].count = 29)
 BREAK(one_pane_more, s->nodes[P99_PANES].count = 31)
+/* 2 m panes over 5 m: two leave a minute out, three hold one too many. */
+BREAK(two_minutes_over_five, s->views[0].panes.step_ms = 2 * MINUTE; s->nodes[P99_PANES].count = 2; sample_sign(s, 0))
+BREAK(two_minutes_over_five_and_more, s->views[0].panes.step_ms = 2 * MINUTE; s->nodes[P99_PANES].count = 3;
+      sample_sign(s, 0))
+/* A family whose states cannot be merged: read by a query, and rolled up as data arrives. */
+BREAK(no_merge_at_query, s->views[0].family = FAMILY_HYDRA_KLL; sample_sign(s, 0))
+BREAK(no_merge_at_ingestion, s->views[1].family = s->views[2].family = FAMILY_HYDRA_KLL;
+      s->views[1].params = s->views[2].params = s->views[0].params; sample_sign(s, 1); sample_sign(s, 2))
 BREAK(stored_of_another, sample_set_expr(s, STORED_SUM, "sum(rate(http_requests_total[5m]))"))
 BREAK(stored_root_looks_ahead, sample_set_expr(s, RAW_UP, "up offset -1m"); s->nodes[RAW_UP].half = HALF_PRECOMPUTE;
       s->plan->queries_n--; s->stored_roots[1] = (struct plan_stored_root){RAW_UP, {MINUTE, 0}, HOUR};
@@ -231,6 +239,10 @@ static const struct {
     {break_range_not_tiled, "chain_does_not_tile"},
     {break_one_pane_short, "chain_does_not_tile"},
     {break_one_pane_more, "chain_does_not_tile"},
+    {break_two_minutes_over_five, "2 panes of 120000 ms are not a window of 300000 ms"},
+    {break_two_minutes_over_five_and_more, "3 panes of 120000 ms are not a window of 300000 ms"},
+    {break_no_merge_at_query, "(estimate): no_merge"},
+    {break_no_merge_at_ingestion, "(merge): no_merge"},
     {break_stored_of_another, "definition_mismatch"},
     {break_stored_root_looks_ahead, "stored root 1: not_eligible: it looks past its time"},
     {break_stored_root_of_sums, "not_eligible"},
