@@ -3,16 +3,17 @@
 #include "base/alloc.h"
 #include "executor/ladder.h"
 #include "executor/op_build.h"
+#include "executor/refresh_groups.h"
 #include "executor/scan.h"
 
 /* One view's block under construction and the blocks it has finished. */
 struct target {
     const struct plan_view *view;
     struct state_builder states;
+    struct window_groups groups; /* of a view by labels, in place of `states` */
     struct pane_builder block;
     bool open; /* a block is begun */
     struct refresh_output *output;
-    size_t blocks_cap;
 };
 
 /* The panes a roll-up is merged from, one more state where raw samples stand in for some of them. */
@@ -31,22 +32,27 @@ struct feed {
     struct target **targets;
     uint32_t targets_n;
     struct roll_up *roll_up; /* NULL: targets are built from samples */
+    const uint64_t *skip;    /* bitmap of series that views of one state a series leave out; NULL: none */
     uint32_t metric, shard;  /* of the open blocks */
 };
+
+int refresh_output_add(struct refresh_output *o, struct pane_builder *b, struct arena *a, struct err *e)
+{
+    struct str bytes = pane_builder_finish(b);
+    o->blocks = arena_grow(a, o->blocks, &o->blocks_cap, o->blocks_n + 1u, sizeof *o->blocks);
+    void *copy = arena_dup(a, bytes.p, bytes.n);
+    if (!o->blocks || !copy)
+        return arena_check(a, "refresh", e);
+    o->blocks[o->blocks_n++] = (struct window_block){b->key, {copy, bytes.n}};
+    return 0;
+}
 
 static int target_finish(struct target *t, struct arena *a, struct err *e)
 {
     if (!t->open)
         return 0;
     t->open = false;
-    struct str bytes = pane_builder_finish(&t->block);
-    struct refresh_output *o = t->output;
-    o->blocks = arena_grow(a, o->blocks, &t->blocks_cap, o->blocks_n + 1u, sizeof *o->blocks);
-    void *copy = arena_dup(a, bytes.p, bytes.n);
-    if (!o->blocks || !copy)
-        return arena_check(a, "refresh", e);
-    o->blocks[o->blocks_n++] = (struct window_block){t->block.key, {copy, bytes.n}};
-    return 0;
+    return refresh_output_add(t->output, &t->block, a, e);
 }
 
 static int feed_finish_blocks(struct feed *f, struct err *e)
@@ -132,13 +138,17 @@ static int feed_series(void *ctx, uint32_t series, const int64_t *times_ms, cons
         f->metric = s->metric;
         f->shard = s->ordinal / SHARD_SERIES;
     }
-    for (uint32_t i = 0; i < f->targets_n; i++) {
-        int rc = f->roll_up ? target_merge(f, f->targets[i], s, times_ms, values, n, e)
-                            : target_add(f, f->targets[i], s, times_ms, values, n, e);
-        if (rc)
-            return rc;
+    bool skipped = f->skip && f->skip[series / 64] >> (series % 64) & 1;
+    int rc = 0;
+    for (uint32_t i = 0; i < f->targets_n && rc == 0; i++) {
+        struct target *t = f->targets[i];
+        if (!t->view->per_series)
+            rc = window_groups_add(&t->groups, &s->labels, times_ms, values, n, e);
+        else if (!skipped)
+            rc = f->roll_up ? target_merge(f, t, s, times_ms, values, n, e)
+                            : target_add(f, t, s, times_ms, values, n, e);
     }
-    return 0;
+    return rc;
 }
 
 static bool listed(const uint32_t *ids, uint32_t n, uint32_t id)
@@ -182,10 +192,28 @@ static int roll_up_init(struct feed *f, struct store_txn *txn, struct err *e)
     return rc != 0 ? rc : state_builder_init(&u->rest, v->family, &v->params, e);
 }
 
+static bool has_groups(const struct feed *f)
+{
+    for (uint32_t i = 0; i < f->targets_n; i++)
+        if (!f->targets[i]->view->per_series)
+            return true;
+    return false;
+}
+
+static int feed_finish_groups(struct feed *f, struct err *e)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < f->targets_n && rc == 0; i++) {
+        struct target *t = f->targets[i];
+        if (!t->view->per_series)
+            rc = window_groups_finish(&t->groups, &t->block, f->run->revision, f->arena, t->output, e);
+    }
+    return rc;
+}
+
 static int feed_run(struct feed *f, struct store_txn *txn, struct err *e)
 {
-    const uint64_t *skip;
-    int rc = series_to_skip(f->run, f->result, f->arena, &skip, e);
+    int rc = series_to_skip(f->run, f->result, f->arena, &f->skip, e);
     if (rc == 0 && f->roll_up)
         rc = roll_up_init(f, txn, e);
     if (rc)
@@ -195,7 +223,7 @@ static int feed_run(struct feed *f, struct store_txn *txn, struct err *e)
                         .txn = txn,
                         .start_ms = f->run->end_ms - f->targets[0]->view->panes.step_ms,
                         .end_ms = f->run->end_ms,
-                        .skip_series = skip};
+                        .skip_series = has_groups(f) ? NULL : f->skip};
     rc = scan_run(&scan, feed_series, f, e);
     if (rc)
         return rc;
@@ -203,15 +231,18 @@ static int feed_run(struct feed *f, struct store_txn *txn, struct err *e)
     if (scan.damaged_n)
         return err_set(e, ERR_CORRUPT, "%u raw blocks of the window ending at %lld ms fail their checksum",
                        scan.damaged_n, (long long)f->run->end_ms);
-    return feed_finish_blocks(f, e);
+    rc = feed_finish_blocks(f, e);
+    return rc != 0 ? rc : feed_finish_groups(f, e);
 }
 
 static int target_init(struct target *t, const struct refresh_run *r, uint32_t i, struct refresh_output *output,
-                       struct err *e)
+                       struct arena *a, struct err *e)
 {
     const struct plan_view *v = &r->plan->views[r->views[i]];
     *output = (struct refresh_output){.view = r->views[i], .store_view = r->store_views[i]};
     *t = (struct target){.view = v, .output = output};
+    if (!v->per_series)
+        return window_groups_init(&t->groups, v, r->plan->sketch_seed, r->end_ms, &r->groups[i], a, e);
     return state_builder_init(&t->states, v->family, &v->params, e);
 }
 
@@ -299,13 +330,14 @@ int refresh_window(const struct refresh_run *r, struct arena *a, struct refresh_
         return arena_check(a, "refresh", e);
     int rc = 0;
     for (uint32_t i = 0; i < r->views_n && rc == 0; i++)
-        rc = target_init(&targets[i], r, i, &outputs[i], e);
+        rc = target_init(&targets[i], r, i, &outputs[i], a, e);
     if (rc == 0) {
         uint32_t feeds_n = feeds_make(r, targets, grouped, feeds, requests, roll_ups, a);
         rc = feeds_run(r, feeds, requests, feeds_n, a, ret_raw_reads, e);
     }
     for (uint32_t i = 0; i < r->views_n; i++) {
         state_builder_done(&targets[i].states);
+        window_groups_done(&targets[i].groups);
         pane_builder_done(&targets[i].block);
         state_builder_done(&roll_ups[i].rest);
     }

@@ -14,10 +14,15 @@ struct refresh_output {
     uint32_t store_view;         /* store view number, as given */
     struct window_block *blocks; /* by (metric, shard); bytes in the arena */
     uint32_t blocks_n;
+    size_t blocks_cap;
     uint64_t states_n, samples_n;
+    /* Of a view by labels: groups whose state is missing (refresh_groups.h): the family cannot hold their weights;
+     * there are more groups than are kept apart. */
+    uint32_t groups_refused_n, groups_unnumbered_n;
 };
-/* Numbers for the label sets of a view by labels: the same one for the same set, for as long as the view is stored. The
- * caller keeps it, makes it survive with the blocks that use it, and is called by one thread. */
+/* Numbers for the label sets of a view by labels: the same one for the same set, for as long as any window names it.
+ * The caller keeps it, makes it survive with the blocks that use it, and is called by one thread. ERR_LIMIT: there are
+ * as many sets as a view keeps apart. */
 struct refresh_groups {
     void *ctx;
     int (*place)(void *ctx, const struct labels *labels, uint32_t *ret_number, struct err *e);

@@ -7,9 +7,13 @@
 #include "base/alloc.h"
 #include "base/stats.h"
 #include "ingest/ingest_internal.h"
+#include "ingest/view_groups.h"
 
 static struct stat manifests_missing =
     STAT_COUNTER("mullion_pane_windows_missing_total", "", "Windows that should be stored but have no manifest");
+static struct stat groups_damaged =
+    STAT_COUNTER("mullion_view_groups_damaged_total", "",
+                 "Views by labels whose windows were let go, the labels of their groups being damaged");
 
 /* As they were when the plan came. */
 struct clocks {
@@ -18,11 +22,13 @@ struct clocks {
 
 /* ---- store numbers ---- */
 
-/* All windows gone; the number stays its identity's. */
+/* All windows gone, and the label sets of a view by labels; the number stays its identity's. */
 static int view_empty(struct store_txn *t, struct pane_view *v, struct err *e)
 {
     uint32_t dropped;
     int rc = pane_drop(t, v->number, INT64_MAX, &dropped, e);
+    if (rc == 0)
+        rc = group_drop(t, GROUP_OF_VIEW, v->number, e);
     v->complete_from_ms = INT64_MAX;
     v->sealed_to_ms = INT64_MIN;
     return rc ? rc : pane_view_update(t, v, e);
@@ -70,8 +76,23 @@ static int free_unplanned(struct store_txn *t, const struct plan *plan, struct e
     return rc;
 }
 
-static int group_views(const struct clocks *clocks, const struct plan *plan, const struct plan_group *from,
-                       struct group_state *g, struct store_txn *t, struct err *e)
+static int view_groups_restore(struct view_state *v, uint32_t most, struct pane_view *stored, struct store_txn *t,
+                               struct err *e)
+{
+    int rc = view_groups_load(v, most, t, e);
+    if (rc != ERR_CORRUPT)
+        return rc;
+    stat_add(&groups_damaged, 1);
+    label_sets_done(&v->groups);
+    label_sets_init(&v->groups, GROUP_OF_VIEW, most);
+    rc = view_empty(t, stored, e);
+    v->complete_from_ms = v->backfill_from_ms = stored->complete_from_ms;
+    v->sealed_to_ms = stored->sealed_to_ms;
+    return rc;
+}
+
+static int group_views(const struct ingest *in, const struct clocks *clocks, const struct plan *plan,
+                       const struct plan_group *from, struct group_state *g, struct store_txn *t, struct err *e)
 {
     *g = (struct group_state){.window = from->window,
                               .views = mem_zalloc(from->views_n * sizeof *g->views),
@@ -86,11 +107,16 @@ static int group_views(const struct clocks *clocks, const struct plan *plan, con
             return rc;
         g->views[i] = (struct view_state){.plan_view = from->views[i],
                                           .store_view = stored.number,
+                                          .by_labels = !v->per_series,
                                           .retention_ms = v->retention_ms,
                                           .complete_from_ms = stored.complete_from_ms,
                                           .sealed_to_ms = stored.sealed_to_ms,
                                           .backfill_from_ms = stored.complete_from_ms};
         memcpy(g->views[i].identity, v->identity, IDENTITY_BYTES);
+        if (g->views[i].by_labels)
+            rc = view_groups_restore(&g->views[i], in->options.view_groups_max, &stored, t, e);
+        if (rc)
+            return rc;
     }
     return 0;
 }
@@ -159,7 +185,7 @@ static int plan_install(struct ingest *in, const struct clocks *clocks, const st
     rc = free_unplanned(t, plan, e);
     for (uint32_t i = 0; i < plan->groups_n && rc == 0; i++) {
         w->groups_n = i + 1;
-        rc = group_views(clocks, plan, &plan->groups[i], &w->groups[i], t, e);
+        rc = group_views(in, clocks, plan, &plan->groups[i], &w->groups[i], t, e);
         if (rc == 0)
             rc = group_restore(clocks, plan, &w->groups[i], t, e);
         if (w->newest_refreshed_ms < w->groups[i].early_to_ms)
@@ -199,6 +225,7 @@ int ingest_set_plan(struct ingest *in, const struct plan *plan, struct err *e)
     struct windows w = {.newest_refreshed_ms = INT64_MIN};
     struct roots roots = {.newest_claimed_ms = INT64_MIN};
     stat_register(&manifests_missing);
+    stat_register(&groups_damaged);
     pthread_mutex_lock(&in->maintenance);
     pthread_rwlock_rdlock(&in->lock);
     struct clocks clocks = {ingest_watermark_locked(in), in->first_event_ms, in->unplanned_ms};
@@ -306,6 +333,8 @@ static int backfill_window(struct ingest *in, struct group_state *g, int64_t end
         for (uint32_t i = 0; i < n; i++)
             g->views[lacking[i]].complete_from_ms = end_ms - g->window.step_ms;
         pthread_rwlock_unlock(&in->lock);
+        for (uint32_t i = 0; i < build_n; i++)
+            label_sets_written(&g->views[build[i]].groups, true);
     }
     shared_window_unref(built);
     mem_free(lacking);

@@ -311,6 +311,25 @@ static void reach_settle(struct ingest *in)
     pthread_rwlock_unlock(&in->lock);
 }
 
+/* Windows, and the label sets that no window has any more. */
+static int view_drop_old(const struct view_state *v, struct store_txn *t, struct err *e)
+{
+    uint32_t dropped;
+    int rc = pane_drop(t, v->store_view, v->complete_from_ms, &dropped, e);
+    return rc ? rc : label_sets_drop(&v->groups, t, v->store_view, v->complete_from_ms, e);
+}
+
+static void forget_label_sets(struct ingest *in)
+{
+    pthread_rwlock_wrlock(&in->lock);
+    for (uint32_t i = 0; i < in->windows.groups_n; i++) {
+        struct group_state *g = &in->windows.groups[i];
+        for (uint32_t j = 0; j < g->views_n && g->sealed_to_ms != INT64_MIN; j++)
+            label_sets_forget(&g->views[j].groups, g->views[j].complete_from_ms);
+    }
+    pthread_rwlock_unlock(&in->lock);
+}
+
 /* Whole blocks and windows that no reader may ask for any more. */
 int retention_run(struct ingest *in, struct err *e)
 {
@@ -328,7 +347,7 @@ int retention_run(struct ingest *in, struct err *e)
     for (uint32_t i = 0; i < in->windows.groups_n && rc == 0; i++) {
         struct group_state *g = &in->windows.groups[i];
         for (uint32_t j = 0; j < g->views_n && rc == 0 && g->sealed_to_ms != INT64_MIN; j++)
-            rc = pane_drop(t, g->views[j].store_view, g->views[j].complete_from_ms, &dropped, e);
+            rc = view_drop_old(&g->views[j], t, e);
     }
     if (rc == 0)
         rc = roots_drop(in, t, e);
@@ -337,7 +356,9 @@ int retention_run(struct ingest *in, struct err *e)
         return rc;
     }
     rc = store_write_commit(t, e);
-    if (rc == 0)
+    if (rc == 0) {
+        forget_label_sets(in);
         roots_dropped(in);
+    }
     return rc;
 }

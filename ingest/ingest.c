@@ -1,6 +1,7 @@
 #include "base/alloc.h"
 #include "base/stats.h"
 #include "ingest/ingest_internal.h"
+#include "ingest/view_groups.h"
 
 void ingest_options_default(struct ingest_options *o)
 {
@@ -14,6 +15,7 @@ void ingest_options_default(struct ingest_options *o)
         .wal_fsync = WAL_FSYNC_INTERVAL,
         .series_max = 10000000,
         .label_bytes_max = 64 << 10,
+        .view_groups_max = VIEW_GROUPS_MAX,
         .body_max = WRITE_BODY_MAX,
     };
 }
@@ -102,6 +104,8 @@ static void options_complete(struct ingest_options *o)
         o->series_max = defaults.series_max;
     if (o->label_bytes_max == 0)
         o->label_bytes_max = defaults.label_bytes_max;
+    if (o->view_groups_max == 0)
+        o->view_groups_max = defaults.view_groups_max;
     if (o->body_max == 0)
         o->body_max = defaults.body_max;
     if (o->raw_retention_ms < o->late_horizon_ms)

@@ -27,6 +27,7 @@ struct ingest_options {
     enum wal_fsync wal_fsync; /* interval: the caller's tick syncs every 100 ms */
     uint32_t series_max;      /* 0 = 10,000,000 */
     uint32_t label_bytes_max; /* of one label set; 0 = 64 KiB */
+    uint32_t view_groups_max; /* groups that a view by labels keeps apart; 0 = 2^20 */
     size_t body_max;          /* decompressed; 0 = WRITE_BODY_MAX */
     bool refresh_per_view;    /* tests only: one run per view instead of per group */
     bool read_only;           /* over a store opened read-only and alone: for queries; no writes, ticks or checkpoint */

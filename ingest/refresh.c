@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "ingest/ingest_internal.h"
+#include "ingest/view_groups.h"
 
 static struct stat raw_window_reads =
     STAT_COUNTER("mullion_raw_window_reads_total", "", "Full refresh runs: reads of one window's raw samples");
@@ -19,6 +20,7 @@ void refresh_register(void)
     stat_register(&dirty_rebuilds);
     stat_register(&states_built);
     stat_register(&windows_sealed);
+    view_groups_register();
 }
 
 static int refresh_views(struct ingest *in, struct group_state *g, int64_t end_ms, const uint32_t *views,
@@ -28,16 +30,22 @@ static int refresh_views(struct ingest *in, struct group_state *g, int64_t end_m
     struct refresh_output *outputs = arena_zalloc(&w->arena, views_n * sizeof *outputs);
     uint32_t *plan_views = ARENA_ARRAY(&w->arena, uint32_t, views_n);
     uint32_t *store_views = ARENA_ARRAY(&w->arena, uint32_t, views_n);
+    struct view_numbers *numbers = ARENA_ARRAY(&w->arena, struct view_numbers, views_n);
+    struct refresh_groups *groups = ARENA_ARRAY(&w->arena, struct refresh_groups, views_n);
     uint32_t reads_n = 0;
     for (uint32_t i = 0; i < views_n; i++) {
-        plan_views[i] = g->views[views[i]].plan_view;
-        store_views[i] = g->views[views[i]].store_view;
+        struct view_state *v = &g->views[views[i]];
+        plan_views[i] = v->plan_view;
+        store_views[i] = v->store_view;
+        numbers[i] = (struct view_numbers){in, v, end_ms};
+        view_groups_numbers(&numbers[i], &groups[i]);
     }
     struct refresh_run run = {.plan = in->plan,
                               .source = &in->source,
                               .end_ms = end_ms,
                               .views = plan_views,
                               .store_views = store_views,
+                              .groups = groups,
                               .views_n = views_n,
                               .only_series = series,
                               .only_series_n = series_n,
@@ -48,6 +56,7 @@ static int refresh_views(struct ingest *in, struct group_state *g, int64_t end_m
     for (uint32_t i = 0; i < views_n; i++) {
         w->views[views[i]] = (struct window_states){outputs[i].blocks, outputs[i].blocks_n};
         stat_add(&states_built, (int64_t)outputs[i].states_n);
+        view_groups_count(&outputs[i]);
     }
     stat_add(series ? &dirty_rebuilds : &raw_window_reads, reads_n);
     return 0;
@@ -122,7 +131,7 @@ static int block_place(const struct window_states *w, const struct pane_key *k)
 int window_put(struct store_txn *t, const struct view_state *v, int64_t end_ms, const struct window_states *states,
                struct err *e)
 {
-    int rc = 0;
+    int rc = v->by_labels ? label_sets_put(&v->groups, t, v->store_view, e) : 0;
     for (uint32_t i = 0; i < states->blocks_n && rc == 0; i++)
         rc = pane_block_put(t, &states->blocks[i].key, states->blocks[i].bytes, e);
     struct pane_manifest manifest;
@@ -186,27 +195,77 @@ static int compare_blocks(const void *pa, const void *pb)
     return (a->key.shard > b->key.shard) - (a->key.shard < b->key.shard);
 }
 
+/* A view by labels is made whole again, or stays as it is. */
+static int copy_view(const struct window_states *from, uint32_t view, struct shared_window *out, struct err *e)
+{
+    struct window_states *to = &out->views[view];
+    struct window_block *blocks = ARENA_ARRAY(&out->arena, struct window_block, from->blocks_n + 1u);
+    for (uint32_t i = 0; i < from->blocks_n && blocks; i++) {
+        struct str bytes = from->blocks[i].bytes;
+        blocks[i] = (struct window_block){from->blocks[i].key, {arena_dup(&out->arena, bytes.p, bytes.n), bytes.n}};
+    }
+    *to = (struct window_states){blocks, from->blocks_n};
+    return arena_check(&out->arena, "refresh", e);
+}
+
+static bool reads_any(struct ingest *in, const struct view_state *v, const uint32_t *series, uint32_t n)
+{
+    const struct plan_source *source = &in->plan->sources[in->plan->views[v->plan_view].source];
+    struct arena a;
+    bool found = false;
+    arena_init(&a, 0);
+    pthread_rwlock_rdlock(&in->lock);
+    for (uint32_t i = 0; i < n && !found; i++) {
+        struct labels labels;
+        arena_reset(&a);
+        catalog_labels(in->catalog, series[i], &a, &labels);
+        found = matchers_accept(source->matchers, source->matchers_n, &labels);
+    }
+    pthread_rwlock_unlock(&in->lock);
+    arena_done(&a);
+    return found;
+}
+
+/* All but views by labels that read none of the series. */
+static uint32_t views_to_rebuild(struct ingest *in, const struct group_state *g, const uint32_t *series, uint32_t n,
+                                 uint32_t *views)
+{
+    uint32_t views_n = 0;
+    for (uint32_t i = 0; i < g->views_n; i++)
+        if (!g->views[i].by_labels || reads_any(in, &g->views[i], series, n))
+            views[views_n++] = i;
+    return views_n;
+}
+
 static int rebuild_dirty(struct ingest *in, struct group_state *g, int64_t end_ms, const struct shared_window *early,
                          const uint32_t *series, uint32_t n, struct shared_window **ret, struct err *e)
 {
     struct shared_window *rebuilt = NULL;
-    uint32_t *views = all_views(g);
-    int rc = group_refresh(in, g, end_ms, views, g->views_n, series, n, &rebuilt, e);
-    mem_free(views);
-    if (rc)
+    uint32_t *views = mem_alloc((g->views_n + 1u) * sizeof *views);
+    uint32_t views_n = views_to_rebuild(in, g, series, n, views);
+    int rc = group_refresh(in, g, end_ms, views, views_n, series, n, &rebuilt, e);
+    if (rc) {
+        mem_free(views);
         return rc;
+    }
     struct shared_window *out = mem_zalloc(sizeof *out);
     out->refs = 1;
     arena_init(&out->arena, 0);
     out->views = arena_zalloc(&out->arena, g->views_n * sizeof *out->views);
     pthread_rwlock_rdlock(&in->lock);
-    for (uint32_t i = 0; i < g->views_n && rc == 0; i++) {
-        rc = patch_view(in, g, i, &early->views[i], &rebuilt->views[i], series, n, out, e);
+    for (uint32_t i = 0, at = 0; i < g->views_n && rc == 0; i++) {
+        bool is_rebuilt = at < views_n && views[at] == i;
+        at += is_rebuilt;
+        if (g->views[i].by_labels)
+            rc = copy_view(is_rebuilt ? &rebuilt->views[i] : &early->views[i], i, out, e);
+        else
+            rc = patch_view(in, g, i, &early->views[i], &rebuilt->views[i], series, n, out, e);
         if (out->views[i].blocks_n)
             qsort((void *)(uintptr_t)out->views[i].blocks, out->views[i].blocks_n, sizeof(struct window_block),
                   compare_blocks);
     }
     pthread_rwlock_unlock(&in->lock);
+    mem_free(views);
     shared_window_unref(rebuilt);
     if (rc) {
         shared_window_unref(out);
@@ -246,6 +305,8 @@ static int seal_commit(struct ingest *in, struct group_state *g, int64_t end_ms,
         pthread_rwlock_wrlock(&in->lock);
         catalog_saved(in->catalog, saved_n);
         pthread_rwlock_unlock(&in->lock);
+        for (uint32_t i = 0; i < g->views_n; i++)
+            label_sets_written(&g->views[i].groups, true);
     }
     return rc;
 }

@@ -1,6 +1,7 @@
 /* What a query or a refresh reads: matching series, their head samples, windows with states, all from one moment. */
 #include "base/alloc.h"
 #include "ingest/ingest_internal.h"
+#include "ingest/view_groups.h"
 
 /* Early windows a snapshot keeps alive until its release. */
 struct held_windows {
@@ -42,12 +43,19 @@ static struct source_window window_status(const struct ingest *in, struct group_
 struct dirty_list {
     const struct dirty_window **windows;
     uint32_t n;
+    const roaring_bitmap_t *ends_run; /* of a grouped request, its series: one of them dirty ends the run of windows */
 };
 
 static bool dirty_has(const struct dirty_window *d, uint32_t series)
 {
     return roaring_bitmap_contains(d->series, series) ||
            (d->rebuilding && roaring_bitmap_contains(d->rebuilding, series));
+}
+
+static bool dirty_meets(const struct dirty_window *d, const roaring_bitmap_t *series)
+{
+    return roaring_bitmap_intersect(d->series, series) ||
+           (d->rebuilding && roaring_bitmap_intersect(d->rebuilding, series));
 }
 
 static int list_view(struct ingest *in, const struct source_request *q, uint32_t i, int64_t first_ms, struct arena *a,
@@ -68,12 +76,12 @@ static int list_view(struct ingest *in, const struct source_request *q, uint32_t
         if (known)
             w = window_status(in, g, view, end_ms, r->held);
         r->windows[i][j] = w;
-        unbroken = unbroken && w.status != WINDOW_MISSING;
+        const struct dirty_window *d = known ? dirty_find(&g->dirty, end_ms) : NULL;
+        unbroken = unbroken && w.status != WINDOW_MISSING && !(d && dirty->ends_run && dirty_meets(d, dirty->ends_run));
         if (!unbroken)
             continue;
         covered_ms = end_ms;
-        const struct dirty_window *d = dirty_find(&g->dirty, end_ms);
-        if (d)
+        if (d && !dirty->ends_run)
             dirty->windows[dirty->n++] = d;
     }
     r->covered_ms = covered_ms < r->covered_ms ? covered_ms : r->covered_ms;
@@ -123,6 +131,34 @@ static int list_windows(struct ingest *in, const struct source_request *q, struc
     for (uint32_t i = 0; i < q->identities_n && rc == 0; i++)
         rc = list_view(in, q, i, first_ms, a, r, &views[i], dirty, e);
     return rc;
+}
+
+static int list_groups(struct ingest *in, const struct source_request *q, struct arena *a, struct source_result *r,
+                       struct err *e)
+{
+    const struct source_group **groups = ARENA_ARRAY(a, const struct source_group *, q->identities_n);
+    uint32_t *groups_n = arena_zalloc(a, q->identities_n * sizeof *groups_n);
+    int rc = arena_check(a, "query", e);
+    for (uint32_t i = 0; i < q->identities_n && rc == 0; i++) {
+        struct group_state *g = NULL;
+        uint32_t view = 0;
+        groups[i] = NULL;
+        if (windows_find(&in->windows, q->identities[i], &g, &view))
+            rc = view_groups_list(&g->views[view], a, &groups[i], &groups_n[i], e);
+    }
+    r->groups = groups;
+    r->groups_n = groups_n;
+    return rc;
+}
+
+static int list_grouped(struct ingest *in, const struct source_request *q, const uint32_t *ids, uint32_t n,
+                        struct arena *a, struct source_result *r, struct err *e)
+{
+    roaring_bitmap_t *series = roaring_bitmap_of_ptr(n, ids);
+    struct dirty_list dirty = {.ends_run = series};
+    int rc = list_windows(in, q, a, r, &dirty, e);
+    roaring_bitmap_free(series);
+    return rc ? rc : list_groups(in, q, a, r, e);
 }
 
 static int list_dirty(const struct dirty_window *d, struct arena *a, struct source_window *w, struct err *e)
@@ -232,7 +268,9 @@ static int snapshot_one(struct ingest *in, const struct source_request *q, struc
     r->histograms_wanted = q->want_histograms;
     r->covered_ms = q->start_ms;
     int rc = catalog_select(in->catalog, q->matchers, q->matchers_n, a, &ids, &n, e);
-    if (rc == 0 && q->width_ms > 0)
+    if (rc == 0 && q->grouped)
+        rc = list_grouped(in, q, ids, n, a, r, e);
+    else if (rc == 0 && q->width_ms > 0)
         rc = list_windows(in, q, a, r, &dirty, e);
     if (rc == 0 && q->rollups_n)
         rc = list_levels(in, q, a, r, e);

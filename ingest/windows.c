@@ -125,6 +125,8 @@ void windows_done(struct windows *w)
         group_early_drop(g, INT64_MAX);
         mem_free(g->early);
         dirty_done(&g->dirty);
+        for (uint32_t j = 0; j < g->views_n; j++)
+            label_sets_done(&g->views[j].groups);
         mem_free(g->views);
     }
     mem_free(w->groups);

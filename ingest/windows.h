@@ -15,6 +15,7 @@
 
 #include <roaring/roaring.h>
 
+#include "ingest/label_sets.h"
 #include "plan/plan.h"
 #include "store/source.h"
 
@@ -55,6 +56,8 @@ struct early_window {
 
 struct view_state {
     uint32_t plan_view, store_view;
+    bool by_labels;
+    struct label_sets groups; /* of a view by labels (view_groups.h) */
     uint8_t identity[IDENTITY_BYTES];
     int64_t retention_ms;
     int64_t complete_from_ms; /* INT64_MAX: nothing */

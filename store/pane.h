@@ -54,6 +54,7 @@ void pane_builder_start(struct pane_builder *b, const struct pane_key *key, uint
                         uint32_t width_ms, uint32_t revision);
 /* Slots rise; a state has at least one byte, and fixed_size of them if that is set. */
 void pane_builder_add(struct pane_builder *b, uint32_t slot, struct str state, uint32_t flags, uint64_t samples_n);
+void pane_builder_flag(struct pane_builder *b, uint32_t flags); /* of the block, whatever its states say */
 struct str pane_builder_finish(struct pane_builder *b); /* whole block with checksum, at least PANE_BLOCK_MIN_BYTES */
 void pane_builder_done(struct pane_builder *b);
 

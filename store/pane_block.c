@@ -155,13 +155,19 @@ void pane_builder_add(struct pane_builder *b, uint32_t slot, struct str state, u
 {
     MUST(slot < PANE_SLOTS && (b->present_n == 0 || slot > b->last_slot));
     MUST(state.n > 0 && (!b->fixed_size || state.n == b->fixed_size));
-    MUST(state.n <= UINT32_MAX / 2 - b->states.n && !(flags & ~(uint32_t)(PANE_FLAGS_KNOWN & ~PANE_OFFSETS)));
+    MUST(state.n <= UINT32_MAX / 2 - b->states.n);
     strbuf_add_str(&b->states, state);
     b->present[slot / 64] |= UINT64_C(1) << (slot % 64);
     b->offsets[++b->present_n] = (uint32_t)b->states.n;
     b->last_slot = slot;
-    b->flags |= flags;
     b->samples_n += samples_n;
+    pane_builder_flag(b, flags);
+}
+
+void pane_builder_flag(struct pane_builder *b, uint32_t flags)
+{
+    MUST(!(flags & ~(uint32_t)(PANE_FLAGS_KNOWN & ~PANE_OFFSETS)));
+    b->flags |= flags;
 }
 
 struct str pane_builder_finish(struct pane_builder *b)
