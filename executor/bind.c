@@ -37,6 +37,8 @@ struct accuracy view_guarantee(const struct plan_view *v, enum statistic statist
         return (struct accuracy){ACCURACY_RELATIVE, v->params.alpha, 0};
     if (v->family == FAMILY_HLL)
         return (struct accuracy){ACCURACY_CARDINALITY, hll_standard_error(v->params.p), 0.32};
+    if (v->family == FAMILY_KMV)
+        return (struct accuracy){ACCURACY_CARDINALITY, kmv_standard_error(v->params.k), 0.32};
     return readout->merged == MERGED_EXACT ? exact : none; /* no rule says how exact it is */
 }
 
@@ -50,12 +52,30 @@ static bool same_matchers(const struct matcher *a, uint32_t a_n, const struct ma
     return true;
 }
 
+bool estimate_site_of(const struct expr *e, struct arena *a, struct site *ret)
+{
+    return site_of(e, ret) || group_site_of(e, a, ret);
+}
+
+/* Are the states of what the site reads: of single series, or of groups that each lie within one of its own? */
+static bool same_states(const struct plan_view *v, const struct site *site)
+{
+    const struct site_group *g = site->group;
+    if (!g || v->per_series)
+        return !g && v->per_series;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < v->reduce_n && found < g->by_n; i++)
+        found += str_eq(v->reduce[i], g->by[found]); /* both are sorted */
+    return found == g->by_n && view_input_eq(&v->input, &g->input) &&
+           (site->statistic != STATISTIC_TOPK || v->params.heap >= g->top);
+}
+
 static bool view_serves(const struct binder *b, const struct plan_view *v, const struct site *site,
                         const struct accuracy *want)
 {
     const struct plan_source *source = &b->plan->sources[v->source];
     /* A roll-up is read with the view it rolls up, which serves whatever it would. */
-    if (v->when != WHEN_INGESTION || !v->per_series || v->level_of != PLAN_NONE)
+    if (v->when != WHEN_INGESTION || v->level_of != PLAN_NONE || !same_states(v, site))
         return false;
     if (!same_matchers(source->matchers, source->matchers_n, site->selector->matchers, site->selector->matchers_n))
         return false;
@@ -63,8 +83,8 @@ static bool view_serves(const struct binder *b, const struct plan_view *v, const
     return have.kind && accuracy_meets(&have, want) && panes_fit(v, site, b->times) != PANES_UNFIT;
 }
 
-/* Of the views that serve, one whose panes tile the window before one with ragged edges, then the widest: the fewest
- * panes to read; the first of equals. */
+/* Of the views that serve, one whose panes tile the window before one with ragged edges, then the one by the fewest
+ * labels, then the widest: the fewest states to read; the first of equals. */
 static uint32_t view_for(const struct binder *b, const struct site *site, const struct accuracy *want)
 {
     uint32_t best = PLAN_NONE;
@@ -74,7 +94,10 @@ static uint32_t view_for(const struct binder *b, const struct site *site, const 
         if (plan_view_refused(b->plan, i) || !view_serves(b, v, site, want))
             continue;
         enum pane_fit fit = panes_fit(v, site, b->times);
-        if (fit > best_fit || (fit == best_fit && v->panes.step_ms > b->plan->views[best].panes.step_ms)) {
+        const struct plan_view *than = best == PLAN_NONE ? NULL : &b->plan->views[best];
+        if (fit > best_fit ||
+            (fit == best_fit && (v->reduce_n < than->reduce_n ||
+                                 (v->reduce_n == than->reduce_n && v->panes.step_ms > than->panes.step_ms)))) {
             best = i;
             best_fit = fit;
         }
@@ -102,6 +125,11 @@ static uint32_t add_edges(struct binder *b, const uint32_t *in, uint32_t n)
     return first;
 }
 
+static const struct site *site_at(const struct logical_node *l)
+{
+    return l->is_site ? &l->site : l->is_group_site ? &l->group_site : NULL;
+}
+
 static uint32_t add_query_node(struct binder *b, enum plan_op op, const struct logical_node *l, const uint32_t *in,
                                uint32_t n)
 {
@@ -114,9 +142,11 @@ static uint32_t add_query_node(struct binder *b, enum plan_op op, const struct l
                              .view = PLAN_NONE,
                              .stored_root = PLAN_NONE,
                              .expr_text = l->text,
-                             .expr = l->expr,
-                             .statistic = l->is_site ? l->site.statistic : STATISTIC_INVALID,
-                             .q = l->is_site ? l->site.q : 0};
+                             .expr = l->expr};
+    if (op == PLAN_OP_ESTIMATE) {
+        node.statistic = site_at(l)->statistic;
+        node.q = site_at(l)->q;
+    }
     return add_node(b, &node);
 }
 
@@ -124,15 +154,16 @@ static uint32_t add_site(struct binder *b, uint32_t id)
 {
     const struct logical_node *l = &b->logical->nodes[id];
     const struct plan_view *v = &b->plan->views[b->view_of[id]];
+    const struct site *site = site_at(l);
     struct plan_node read = {.op = PLAN_OP_PANE_READ,
                              .half = HALF_QUERY,
                              .out = OUT_STATE,
                              .source = PLAN_NONE,
                              .view = b->view_of[id],
-                             .count = (uint32_t)(l->site.range_ms / v->panes.step_ms),
-                             .offset_ms = l->site.offset_ms,
-                             .anchored = l->site.anchored,
-                             .at_ms = l->site.at_ms,
+                             .count = (uint32_t)(site->range_ms / v->panes.step_ms),
+                             .offset_ms = site->offset_ms,
+                             .anchored = site->anchored,
+                             .at_ms = site->at_ms,
                              .stored_root = PLAN_NONE};
     uint32_t in = add_node(b, &read);
     return in == PLAN_NONE ? PLAN_NONE : add_query_node(b, PLAN_OP_ESTIMATE, l, &in, 1);
@@ -151,8 +182,8 @@ static bool minds_order(const struct expr *e)
            id == FUNCTION_sort_by_label_desc;
 }
 
-/* The series of a stored root come in an order of their own, so it stands in for its expression only where no operator
- * above minds. */
+/* The series of a stored root or of states by labels come in an order of their own, so they stand in for their
+ * expression only where no operator above minds. */
 static void mark_order(struct binder *b)
 {
     for (uint32_t i = b->logical->nodes_n; i-- > 0;) {
@@ -184,7 +215,8 @@ static void mark_binds(struct binder *b, uint32_t root)
     for (uint32_t i = 0; i < b->logical->nodes_n; i++) {
         const struct logical_node *l = &b->logical->nodes[i];
         b->made[i] = PLAN_NONE;
-        b->view_of[i] = l->is_site && b->plan ? view_for(b, &l->site, i == root ? &b->want : &exact) : PLAN_NONE;
+        const struct site *site = l->is_group_site && b->ordered[i] ? NULL : site_at(l);
+        b->view_of[i] = site && b->plan ? view_for(b, site, i == root ? &b->want : &exact) : PLAN_NONE;
         b->root_of[i] = b->plan ? root_for(b, i) : PLAN_NONE;
         b->binds_below[i] = b->view_of[i] != PLAN_NONE || b->root_of[i] != PLAN_NONE;
         for (uint32_t j = 0; j < l->in_n && !l->is_site; j++)
@@ -249,17 +281,18 @@ static int bind_by_structure(struct binder *b, const struct expr *resolved, stru
 }
 
 /* A planned root whose panes do not fit the times asked is answered as an ad-hoc query, within its own accuracy. */
-static bool root_fits(const struct plan *plan, uint32_t node, const struct times *t, const struct query_options *o)
+static bool root_fits(const struct plan *plan, uint32_t node, const struct times *t, const struct query_options *o,
+                      struct arena *a)
 {
     const struct plan_node *n = &plan->nodes[node];
     struct site site;
     if (n->op == PLAN_OP_ESTIMATE)
-        return site_of(n->expr, &site) &&
+        return estimate_site_of(n->expr, a, &site) &&
                panes_fit(&plan->views[plan->nodes[plan->edges[n->in_first]].view], &site, t) != PANES_UNFIT;
     if (n->op == PLAN_OP_STORED)
         return stored_fits(plan, n->stored_root, t, o->lookback_ms, o->default_step_ms);
     for (uint32_t i = 0; i < n->in_n; i++)
-        if (!root_fits(plan, plan->edges[n->in_first + i], t, o))
+        if (!root_fits(plan, plan->edges[n->in_first + i], t, o, a))
             return false;
     return true;
 }
@@ -280,7 +313,7 @@ int bind_query(const struct plan *plan, const struct expr *resolved, const struc
     }
     if (ret->query != PLAN_NONE) {
         const struct plan_query *q = &plan->queries[ret->query];
-        if (!plan_query_refused(plan, ret->query) && root_fits(plan, q->root, t, o)) {
+        if (!plan_query_refused(plan, ret->query) && root_fits(plan, q->root, t, o, a)) {
             ret->nodes = plan->nodes;
             ret->edges = plan->edges;
             ret->nodes_n = plan->nodes_n;

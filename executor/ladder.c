@@ -120,6 +120,8 @@ static int cell_load(struct ladder *l, struct ladder_level *level, uint32_t w, s
         return coarse ? 0 : (e->code = ERR_NOT_COVERED);
     if (rc != 0)
         return rc;
+    if (b->flags & PANE_INCOMPLETE)
+        return err_set(e, ERR_NOT_COVERED, "a window lacks states that could not be made");
     struct str state = b->present_n > 0 ? pane_block_state(b, l->series->ordinal % SHARD_SERIES) : (struct str){0};
     const uint8_t *bytes = (const uint8_t *)state.p;
     cell->usable = true;

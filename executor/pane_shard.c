@@ -118,7 +118,7 @@ static int block_load(struct pane_shard *s, uint32_t i, struct err *e)
     struct pane_key key = {s->store_view, w->end_ms, s->metric, s->shard};
     struct str bytes = {0};
     int rc = 0;
-    s->blocks[i].present_n = 0;
+    s->blocks[i].present_n = s->blocks[i].flags = 0;
     if (w->status == WINDOW_EARLY)
         bytes = early_block(w->early, s->metric, s->shard);
     else if (w->status == WINDOW_SEALED) {

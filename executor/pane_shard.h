@@ -15,7 +15,7 @@ struct pane_shard {
     uint32_t store_view;
     struct store_txn *txn;
     uint32_t metric, shard;    /* whose blocks are read; UINT32_MAX = none */
-    struct pane_block *blocks; /* [windows_n]; present_n 0 where there is none */
+    struct pane_block *blocks; /* [windows_n]; present_n and flags 0 where there is none */
     uint32_t *loaded;          /* [windows_n]: the value of `turn` for which the block is loaded; 0 = for none */
     uint32_t turn;             /* counts shards */
 };

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "executor/group_panes.h"
 #include "executor/kept.h"
 #include "executor/ladder.h"
 #include "executor/op_build.h"
@@ -44,7 +45,7 @@ struct pane_reader {
     struct pane_counts *counts;
 };
 
-static int64_t window_end_ms(const struct site *site, const struct times *t, uint32_t i)
+int64_t panes_end_ms(const struct site *site, const struct times *t, uint32_t i)
 {
     return (site->anchored ? site->at_ms : times_at(t, i)) - site->offset_ms;
 }
@@ -62,7 +63,7 @@ static bool share_panes(const struct site *site, const struct times *t, int64_t 
 enum pane_fit panes_fit(const struct plan_view *view, const struct site *site, const struct times *t)
 {
     const struct grid *panes = &view->panes;
-    int64_t w = panes->step_ms, end_ms = window_end_ms(site, t, 0);
+    int64_t w = panes->step_ms, end_ms = panes_end_ms(site, t, 0);
     if (w <= 0)
         return PANES_UNFIT;
     if (view->when == WHEN_QUERY)
@@ -94,8 +95,8 @@ int panes_request(const struct pane_site *p, const struct times *t, struct arena
     const struct site *site = &p->site;
     *ret = (struct source_request){.matchers = site->selector->matchers,
                                    .matchers_n = site->selector->matchers_n,
-                                   .start_ms = window_end_ms(site, t, 0) - site->range_ms,
-                                   .end_ms = window_end_ms(site, t, t->n - 1)};
+                                   .start_ms = panes_end_ms(site, t, 0) - site->range_ms,
+                                   .end_ms = panes_end_ms(site, t, t->n - 1)};
     if (view->when == WHEN_QUERY)
         return 0;
     ret->width_ms = view->panes.step_ms;
@@ -104,13 +105,14 @@ int panes_request(const struct pane_site *p, const struct times *t, struct arena
         return 0;
     ret->identities = &view->identity;
     ret->identities_n = 1;
+    ret->grouped = !view->per_series;
     return add_rollups(p, a, ret, e);
 }
 
 bool panes_left_request(const struct plan_view *view, const struct site *site, const struct times *t,
                         struct source_request *ret)
 {
-    int64_t start_ms = window_end_ms(site, t, 0) - site->range_ms;
+    int64_t start_ms = panes_end_ms(site, t, 0) - site->range_ms;
     int64_t past_ms = floor_mod(start_ms - view->panes.phase_ms, view->panes.step_ms);
     if (past_ms == 0 || view->when != WHEN_INGESTION)
         return false;
@@ -165,7 +167,7 @@ static void hold_bytes(struct pane_reader *r, struct str state, int64_t end_ms, 
 static int hold_built(struct pane_reader *r, const struct source_series *s, const int64_t *times_ms,
                       const double *values, uint32_t n, uint32_t *held_n, struct err *e)
 {
-    int64_t last_ms = window_end_ms(&r->site->site, r->times, r->times->n - 1);
+    int64_t last_ms = panes_end_ms(&r->site->site, r->times, r->times->n - 1);
     uint32_t at = 0;
     const struct source_result *result = r->site->result;
     for (uint32_t w = 0; w <= result->windows_n; w++) {
@@ -186,9 +188,9 @@ static int hold_built(struct pane_reader *r, const struct source_series *s, cons
     return 0;
 }
 
-static int64_t left_end_ms(const struct pane_reader *r)
+int64_t panes_left_end_ms(const struct pane_site *p)
 {
-    return r->site->result->windows[0][0].end_ms - r->view->panes.step_ms;
+    return p->result->windows[0][0].end_ms - p->view->panes.step_ms;
 }
 
 static bool before(const struct source_series *a, const struct source_series *b)
@@ -205,7 +207,7 @@ static void hold_left(struct pane_reader *r, const struct source_series *s, uint
         return;
     struct left_state at = r->left_of[r->left_at];
     if (at.size)
-        hold_bytes(r, (struct str){r->left.p + at.at, at.size}, left_end_ms(r), held_n);
+        hold_bytes(r, (struct str){r->left.p + at.at, at.size}, panes_left_end_ms(r->site), held_n);
 }
 
 static int left_series(void *ctx, uint32_t series, const int64_t *times_ms, const double *values,
@@ -215,7 +217,8 @@ static int left_series(void *ctx, uint32_t series, const int64_t *times_ms, cons
     struct str state = {0};
     int rc = eval_check(r->ev, n, e);
     if (rc == 0 && n)
-        rc = build_state(r, &r->site->left->series[series].labels, left_end_ms(r), times_ms, values, n, &state, e);
+        rc = build_state(r, &r->site->left->series[series].labels, panes_left_end_ms(r->site), times_ms, values, n,
+                         &state, e);
     r->left_of[series] = (struct left_state){r->left.n, (uint32_t)state.n};
     strbuf_add_str(&r->left, state);
     return rc;
@@ -235,7 +238,7 @@ static int estimate(struct pane_reader *r, uint32_t step, const struct state_ref
                     struct err *e)
 {
     const struct site *site = &r->site->site;
-    int64_t end_ms = window_end_ms(site, r->times, step);
+    int64_t end_ms = panes_end_ms(site, r->times, step);
     *ret = float_stale();
     if (n == 0)
         return 0;
@@ -272,7 +275,7 @@ static int collect(struct pane_reader *r, const struct source_series *s, uint32_
         (*held_at)++;
     uint32_t at = *held_at;
     if (r->left_of)
-        take_held(r, held_n, left_end_ms(r), &at, states);
+        take_held(r, held_n, panes_left_end_ms(r->site), &at, states);
     int rc = ladder_cover(&r->ladder, from_ms, to_ms < s->raw_from_ms ? to_ms : s->raw_from_ms, states, e);
     if (rc == 0)
         take_held(r, held_n, to_ms, &at, states);
@@ -286,11 +289,11 @@ static int estimate_sliding(struct pane_reader *r, const struct source_series *s
     const struct site *site = &r->site->site;
     struct ladder_states all = {.refs = r->refs};
     uint32_t low = 0, high = 0, at = 0;
-    int64_t last_ms = window_end_ms(site, r->times, r->times->n - 1);
-    int rc = collect(r, s, held_n, window_end_ms(site, r->times, 0) - site->range_ms, last_ms, &at, &all, e);
+    int64_t last_ms = panes_end_ms(site, r->times, r->times->n - 1);
+    int rc = collect(r, s, held_n, panes_end_ms(site, r->times, 0) - site->range_ms, last_ms, &at, &all, e);
     scratch_reserve(r, &all);
     for (uint32_t i = 0; i < r->times->n && rc == 0; i++) {
-        int64_t end_ms = window_end_ms(site, r->times, i);
+        int64_t end_ms = panes_end_ms(site, r->times, i);
         while (high < all.n && all.refs[high].end_ms <= end_ms)
             high++;
         while (low < high && all.refs[low].end_ms <= end_ms - site->range_ms)
@@ -309,7 +312,7 @@ static int estimate_series(struct pane_reader *r, const struct source_series *s,
     uint32_t at = 0;
     for (uint32_t i = 0; i < r->times->n && rc == 0; i++) {
         struct ladder_states states = {.refs = r->refs};
-        int64_t end_ms = window_end_ms(&r->site->site, r->times, i);
+        int64_t end_ms = panes_end_ms(&r->site->site, r->times, i);
         rc = collect(r, s, held_n, end_ms - r->site->site.range_ms, end_ms, &at, &states, e);
         scratch_reserve(r, &states);
         if (rc == 0)
@@ -352,7 +355,7 @@ static int read_apart(struct pane_reader *r, const struct source_series *s, cons
     int rc = 0;
     for (uint32_t i = 0; rc == 0 && i < all->n; i++) {
         struct times one = {times_at(all, i), 0, 1};
-        int64_t end_ms = window_end_ms(site, &one, 0);
+        int64_t end_ms = panes_end_ms(site, &one, 0);
         while (from < n && times_ms[from] <= end_ms - site->range_ms)
             from++;
         while (to < n && times_ms[to] <= end_ms)
@@ -407,13 +410,13 @@ static int read_all(struct pane_reader *r, struct err *e)
     const struct site *site = &r->site->site;
     struct scan scan = {.result = r->site->result,
                         .txn = r->ev->txn,
-                        .start_ms = window_end_ms(site, r->times, 0) - site->range_ms,
-                        .end_ms = window_end_ms(site, r->times, r->times->n - 1)};
+                        .start_ms = panes_end_ms(site, r->times, 0) - site->range_ms,
+                        .end_ms = panes_end_ms(site, r->times, r->times->n - 1)};
     int rc = 0;
     if (r->left_of) {
         struct scan edge = scan;
         edge.result = r->site->left;
-        edge.end_ms = left_end_ms(r);
+        edge.end_ms = panes_left_end_ms(r->site);
         rc = scan_run(&edge, left_series, r, e);
         scan.damaged_n += edge.damaged_n;
     }
@@ -478,9 +481,9 @@ static int estimate_unstored(struct eval *ev, const struct pane_site *p, const s
                              struct pane_counts *counts, struct err *e)
 {
     enum { WINDOWS_MAX = 1 << 22 };
-    int64_t width_ms = p->view->panes.step_ms, start_ms = window_end_ms(&p->site, t, 0) - p->site.range_ms;
+    int64_t width_ms = p->view->panes.step_ms, start_ms = panes_end_ms(&p->site, t, 0) - p->site.range_ms;
     bool keeps = p->view->when == WHEN_QUERY_KEPT && p->cache, apart = !keeps && !share_panes(&p->site, t, width_ms);
-    int64_t n = (apart ? p->site.range_ms : window_end_ms(&p->site, t, t->n - 1) - start_ms) / width_ms;
+    int64_t n = (apart ? p->site.range_ms : panes_end_ms(&p->site, t, t->n - 1) - start_ms) / width_ms;
     if (n > WINDOWS_MAX)
         return err_set(e, ERR_NOT_COVERED, "the query reads %lld panes of one view, more than the limit of %d",
                        (long long)n, WINDOWS_MAX);
@@ -522,5 +525,7 @@ int panes_estimate(struct eval *ev, const struct pane_site *p, const struct time
     if ((result->windows_n > 1 || ragged) &&
         (result->windows_n == 0 || result->covered_ms < result->windows[0][0].end_ms))
         return err_set(e, ERR_NOT_COVERED, "no window of the view has states yet");
+    if (p->site.group)
+        return group_panes_estimate(ev, p, t, ret, counts, e);
     return estimate_from(ev, p, t, NULL, ret, counts, e);
 }

@@ -29,13 +29,18 @@ struct pane_site {
     struct pane_cache *cache;           /* of the process, for kept panes; NULL: they are built at each read */
 };
 
+/* The end of the site's window at evaluation time i. */
+int64_t panes_end_ms(const struct site *site, const struct times *t, uint32_t i);
+/* The end of the left edge: where the first whole pane begins. */
+int64_t panes_left_end_ms(const struct pane_site *p);
+
 enum pane_fit { PANES_UNFIT = 1, PANES_RAGGED, PANES_WHOLE };
 /* How this view's panes fit the site's windows at the times `t`. Those built at each read end where the windows do;
  * kept ones serve whole windows only. */
 enum pane_fit panes_fit(const struct plan_view *view, const struct site *site, const struct times *t);
 /* What the snapshot must hold for the site, of which view, roll-ups and site are given: its selector's series, and
  * windows of them: their states where panes are stored, their revisions where they are kept by the process that reads
- * them. */
+ * them. Panes by labels are asked for as such. */
 int panes_request(const struct pane_site *p, const struct times *t, struct arena *a, struct source_request *ret,
                   struct err *e);
 /* And the raw samples of the left edge, from the same moment; false when there is none. */
@@ -47,9 +52,9 @@ struct pane_counts {
     uint64_t states_n;
 };
 /*
- * The site's vector at `t`. ERR_NOT_COVERED when these states cannot answer and raw must: no states yet, non-finite
- * samples or a collapsed sketch behind a quantile, or damage in a block (then also counted as
- * mullion_pane_blocks_damaged_total).
+ * The site's vector at `t`; a group site's is group_panes.h's. ERR_NOT_COVERED when these states cannot answer and raw
+ * must: no states yet, non-finite samples or a collapsed sketch behind a quantile, or damage in a block (then also
+ * counted as mullion_pane_blocks_damaged_total).
  */
 int panes_estimate(struct eval *ev, const struct pane_site *p, const struct times *t, struct value *ret,
                    struct pane_counts *counts, struct err *e);

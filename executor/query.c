@@ -109,8 +109,8 @@ static int add_node(struct run *r, uint32_t id, struct err *e)
     if (node->op == PLAN_OP_ESTIMATE) {
         struct source_request request;
         struct pane_site p = {0};
-        if (!site_of(r->exprs[id], &p.site))
-            return err_set(e, ERR_INTERNAL, "a plan's estimate is not a function over one selector");
+        if (!estimate_site_of(r->exprs[id], r->ev.arena, &p.site))
+            return err_set(e, ERR_INTERNAL, "a plan's estimate is none of what panes can stand for");
         site_views(r, node, &p);
         code = panes_request(&p, &r->t, r->ev.arena, &request, e);
         if (code == 0)
@@ -170,7 +170,8 @@ static int estimate_node(struct run *r, uint32_t id, struct value *ret, struct e
                           .sketch_seed = r->bound.plan->sketch_seed,
                           .cache = r->x->kept};
     site_views(r, node, &p);
-    site_of(r->exprs[id], &p.site);
+    if (!estimate_site_of(r->exprs[id], r->ev.arena, &p.site))
+        return arena_check(r->ev.arena, "query", e);
     p.site.statistic = node->statistic; /* the operator's: it knows some that PromQL has no words for */
     if (r->lefts[id] != PLAN_NONE)
         p.left = &r->snapshot.results[r->lefts[id]];
@@ -350,8 +351,11 @@ static void explain_node(const struct bound *b, uint32_t id, struct strbuf *out)
     const struct plan_node *n = &b->nodes[id];
     if (n->op == PLAN_OP_PANE_READ) {
         const struct plan_view *v = &b->plan->views[n->view];
-        strbuf_printf(out, "%s view %u %s, %u panes of %lld ms", plan_op_name(n->op), n->view,
-                      family_get(v->family)->name, n->count, (long long)v->panes.step_ms);
+        strbuf_printf(out, "%s view %u %s", plan_op_name(n->op), n->view, family_get(v->family)->name);
+        for (uint32_t i = 0; i < v->reduce_n && !v->per_series; i++)
+            strbuf_printf(out, "%s" STR_FMT, i ? ", " : " by (", STR_ARG(v->reduce[i]));
+        strbuf_add_z(out, v->per_series ? "" : v->reduce_n ? ")" : " of all series");
+        strbuf_printf(out, ", %u panes of %lld ms", n->count, (long long)v->panes.step_ms);
         for (uint32_t i = 0, said_n = 0; i < b->plan->views_n; i++)
             if (ladder_rolls_up(b->plan, i, n->view))
                 strbuf_printf(out, "%s %u", said_n++ ? "," : ", rolled up by views", i);
@@ -389,7 +393,7 @@ int query_explain(const struct executor *x, struct str text, const struct query_
         code = bind_query(x->plan, resolved, &r.t, o, a, &r.bound, e);
         if (code == 0) {
             explain_node(&r.bound, r.bound.root, out);
-            why_raw(x->plan, &r.bound, &r.t, o->exact, out);
+            why_raw(x->plan, &r.bound, &r.t, o->exact, a, out);
         }
     }
     parsed_done(&parsed);

@@ -52,14 +52,15 @@ static void say_off_grid(const struct plan_node *stored, const struct grid *g, c
 }
 
 /* The sites of a planned query whose panes do not fit the times asked. */
-static void say_misfits(const struct plan *plan, uint32_t node, const struct times *t, struct strbuf *out)
+static void say_misfits(const struct plan *plan, uint32_t node, const struct times *t, struct arena *a,
+                        struct strbuf *out)
 {
     const struct plan_node *n = &plan->nodes[node];
     struct site site;
     if (n->op == PLAN_OP_ESTIMATE) {
         uint32_t view = plan->nodes[plan->edges[n->in_first]].view;
         const struct plan_view *v = &plan->views[view];
-        if (site_of(n->expr, &site) && panes_fit(v, &site, t) == PANES_UNFIT)
+        if (estimate_site_of(n->expr, a, &site) && panes_fit(v, &site, t) == PANES_UNFIT)
             say_misfit(n, view, &v->panes, &site, t, out);
         return;
     }
@@ -68,10 +69,11 @@ static void say_misfits(const struct plan *plan, uint32_t node, const struct tim
         return;
     }
     for (uint32_t i = 0; i < n->in_n; i++)
-        say_misfits(plan, plan->edges[n->in_first + i], t, out);
+        say_misfits(plan, plan->edges[n->in_first + i], t, a, out);
 }
 
-void why_raw(const struct plan *plan, const struct bound *b, const struct times *t, bool exact, struct strbuf *out)
+void why_raw(const struct plan *plan, const struct bound *b, const struct times *t, bool exact, struct arena *a,
+             struct strbuf *out)
 {
     if (!plan)
         return;
@@ -86,6 +88,6 @@ void why_raw(const struct plan *plan, const struct bound *b, const struct times 
     } else if (plan_query_refused(plan, b->query)) {
         strbuf_printf(out, "why raw: query %u of the plan failed its rehearsal; the log says how\n", b->query);
     } else if (b->nodes != plan->nodes) {
-        say_misfits(plan, plan->queries[b->query].root, t, out);
+        say_misfits(plan, plan->queries[b->query].root, t, a, out);
     }
 }

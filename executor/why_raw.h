@@ -8,7 +8,8 @@
 #include "executor/bind.h"
 
 /* Lines "why raw: ..." after the nodes of an explanation; none when there is nothing to say. `plan` may be NULL;
- * `exact` as in query_options. */
-void why_raw(const struct plan *plan, const struct bound *b, const struct times *t, bool exact, struct strbuf *out);
+ * `exact` as in query_options; `a` for what is looked at meanwhile. */
+void why_raw(const struct plan *plan, const struct bound *b, const struct times *t, bool exact, struct arena *a,
+             struct strbuf *out);
 
 #endif
