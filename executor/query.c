@@ -154,7 +154,8 @@ static int eval_node(struct run *r, uint32_t id, struct value *ret, struct err *
 /* An answer that may be off says by how much: family, parameters, guarantee. */
 static void note_guarantee(struct run *r, const struct plan_view *view, const struct plan_node *node)
 {
-    struct accuracy guarantee = view_guarantee(view, node->statistic);
+    const double failure = 0.01;
+    struct accuracy guarantee = view_guarantee(view, node->statistic, failure);
     struct strbuf text = {0};
     if (guarantee.kind == ACCURACY_EXACT)
         return;

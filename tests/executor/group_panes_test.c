@@ -277,6 +277,110 @@ START_TEST(distinct)
 }
 END_TEST
 
+/* The heaviest items, whose names come back from the series; asked for without a bound, as lists have none. 15 series
+ * and 5 paths a job are so few that the counters hold each exactly. */
+static const struct accuracy no_bound = {.kind = ACCURACY_NONE};
+
+static void expect_list(const char *query, double start_s, double end_s, double step_s, bool ordered)
+{
+    struct arena a;
+    struct err e;
+    struct result got;
+    arena_init(&a, 0);
+    struct result raw = run(query, start_s, end_s, step_s, true, &a);
+    ck_assert_int_eq(group_stage_query(&s, query, start_s, end_s, step_s, false, &no_bound, &a, &got, &e), 0);
+    ck_assert_msg(got.sources & SOURCE_PANES, "%s: answered from %s", query, answer_source_text(got.sources));
+    ck_assert_msg(got.series_n == raw.series_n, "%s: %u series, not %u", query, got.series_n, raw.series_n);
+    for (uint32_t i = 0; i < raw.series_n; i++) {
+        const struct result_series *g = ordered ? &got.series[i] : find(&got, &raw.series[i].labels);
+        ck_assert_msg(g && labels_eq(&g->labels, &raw.series[i].labels), "%s: series %u", query, i);
+        for (uint32_t t = 0; t < raw.times.n; t++)
+            ck_assert_msg(close_to(g->v[t], raw.series[i].v[t]), "%s: series %u, step %u: %.17g, not %.17g", query, i,
+                          t, g->v[t], raw.series[i].v[t]);
+    }
+    arena_done(&a);
+}
+
+START_TEST(heaviest)
+{
+    const struct sketch_params params = {.depth = 5, .width = 4096, .heap = 16};
+    load_many();
+    group_stage_view(&s, "m", FAMILY_COUNTSKETCH_HEAP, params, "series", "job");
+    group_stage_view(&s, "m", FAMILY_COUNTSKETCH_HEAP, params, "label path", "job");
+    for (int c = 0; c < 2; c++) {
+        s.covered_ms = c ? 3420000 : INT64_MAX;
+        expect_list("topk by (job) (3, sum_over_time(m[5m]))", 3600, 3600, 0, true);
+        expect_list("topk(4, sum_over_time(m[5m]))", 3600, 3600, 0, true);
+        expect_list("topk by (job) (3, sum_over_time(m[5m]))", 3000, 3600, 60, false);
+        expect_list("topk_label_over_time(2, \"path\", m[5m], \"job\")", 3600, 3600, 0, true);
+        expect_list("topk_label_over_time(2, \"path\", m[5m])", 2400, 3600, 300, true);
+        expect_list("topk by (job) (2, sum_over_time(m[5m] @ 3000))", 3000, 3300, 60, false);
+    }
+    ck_assert_uint_eq(s.grouped_n, 12);
+    expect_as_raw("topk by (job) (3, sum_over_time(m[5m]))", 3600, 3600, 0, SOURCE_RAW); /* exact was asked */
+    s.forget_series = true; /* nobody knows what the keys stand for */
+    s.covered_ms = INT64_MAX;
+    struct arena a;
+    struct err e;
+    struct result got;
+    arena_init(&a, 0);
+    ck_assert_int_eq(
+        group_stage_query(&s, "topk by (job) (3, sum_over_time(m[5m]))", 3600, 3600, 0, false, &no_bound, &a, &got, &e),
+        0);
+    ck_assert_uint_eq(got.sources, SOURCE_RAW);
+    ck_assert_uint_eq(got.series_n, 3 * 3 + 1);
+    arena_done(&a);
+}
+END_TEST
+
+/* More than the states keep is asked of samples; so is what a family cannot hold: Count-Min takes whole weights. */
+START_TEST(heaviest_refused)
+{
+    struct arena a;
+    struct err e;
+    struct result got;
+    static const char *const texts[] = {"topk by (job) (5, sum_over_time(m[5m]))",
+                                        "topk by (job) (2, sum_over_time(m[5m]))"};
+    load_many();
+    group_stage_view(&s, "m", FAMILY_CMS_HEAP, (struct sketch_params){.depth = 5, .width = 64, .heap = 4}, "series",
+                     "job");
+    arena_init(&a, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(group_stage_query(&s, texts[i], 3600, 3600, 0, false, &no_bound, &a, &got, &e), 0);
+        ck_assert_uint_eq(got.sources, SOURCE_RAW);
+        ck_assert_uint_eq(s.grouped_n, i);
+    }
+    arena_done(&a);
+}
+END_TEST
+
+/* The root of the sum of squares, within what the shape promises (here the counters hold each item exactly). */
+START_TEST(l2)
+{
+    struct arena a;
+    struct err e;
+    struct result got;
+    const char *query = "l2_label_over_time(\"path\", m[5m], \"job\")";
+    const struct sketch_params params = {.depth = 5, .width = 16384};
+    const struct accuracy within = {ACCURACY_RELATIVE, countsketch_l2_error(16384, 5, 0.05), 0.05},
+                          closer = {ACCURACY_RELATIVE, within.error / 2, 0.05};
+    load_many();
+    group_stage_view(&s, "m", FAMILY_COUNTSKETCH, params, "label path", "job");
+    arena_init(&a, 0);
+    struct result raw = run(query, 3000, 3600, 60, true, &a);
+    ck_assert_int_eq(group_stage_query(&s, query, 3000, 3600, 60, false, &within, &a, &got, &e), 0);
+    ck_assert_uint_eq(got.sources, SOURCE_PANES);
+    ck_assert_uint_eq(got.series_n, raw.series_n);
+    for (uint32_t i = 0; i < raw.series_n; i++)
+        for (uint32_t t = 0; t < raw.times.n; t++)
+            if (!value_absent(raw.series[i].v[t]))
+                ck_assert_double_le(fabs(got.series[i].v[t] / raw.series[i].v[t] - 1), within.error);
+    ck_assert_int_eq(group_stage_query(&s, query, 3000, 3600, 60, false, &closer, &a, &got, &e), 0);
+    ck_assert_uint_eq(got.sources, SOURCE_RAW);
+    arena_done(&a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("group_panes");
@@ -289,6 +393,9 @@ int main(void)
     tcase_add_test(tc, not_bound);
     tcase_add_test(tc, fewest_states);
     tcase_add_test(tc, distinct);
+    tcase_add_test(tc, heaviest);
+    tcase_add_test(tc, heaviest_refused);
+    tcase_add_test(tc, l2);
     tcase_set_timeout(tc, 60);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
