@@ -43,16 +43,48 @@ void plan_usage_free(struct plan_usage *u)
     mem_free(u);
 }
 
-/* The share of the longer text that beginning and end have in common: what differs between a query and its misspelt
- * twin stands in one place. */
-static double likeness(struct str a, struct str b)
+/* How much of beginning and end two texts have in common: what differs between a query and its misspelt twin stands in
+ * one place. */
+static void in_common(struct str a, struct str b, size_t *ret_front, size_t *ret_back)
 {
-    size_t shorter = a.n < b.n ? a.n : b.n, longer = a.n < b.n ? b.n : a.n, front = 0, back = 0;
+    size_t shorter = a.n < b.n ? a.n : b.n, front = 0, back = 0;
     while (front < shorter && a.p[front] == b.p[front])
         front++;
     while (back < shorter - front && a.p[a.n - 1 - back] == b.p[b.n - 1 - back])
         back++;
+    *ret_front = front;
+    *ret_back = back;
+}
+
+/* As a share of the longer text. */
+static double likeness(struct str a, struct str b)
+{
+    size_t longer = a.n < b.n ? b.n : a.n, front, back;
+    in_common(a, b, &front, &back);
     return longer ? (double)(front + back) / (double)longer : 0;
+}
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
+}
+
+/* Does a word go on over this place? */
+static bool cuts_word(struct str s, size_t at)
+{
+    return at > 0 && at < s.n && is_word(s.p[at - 1]) && is_word(s.p[at]);
+}
+
+void plan_text_difference(struct str *a, struct str *b)
+{
+    size_t front, back;
+    in_common(*a, *b, &front, &back);
+    while (cuts_word(*a, front) || cuts_word(*b, front))
+        front--;
+    while (cuts_word(*a, a->n - back) || cuts_word(*b, b->n - back))
+        back--;
+    *a = (struct str){a->p + front, a->n - front - back};
+    *b = (struct str){b->p + front, b->n - front - back};
 }
 
 static void compare(struct plan_usage *u, struct str text)

@@ -26,6 +26,8 @@ struct plan_unasked {
  * before, for a log. */
 int plan_usage_unasked(struct plan_usage *u, int64_t now_ms, bool fresh, struct arena *a, struct plan_unasked **ret,
                        uint32_t *ret_n, struct err *e);
+/* Of two texts the part, in whole words, in which they differ; equal texts have none. */
+void plan_text_difference(struct str *a, struct str *b);
 uint64_t plan_usage_asked(struct plan_usage *u, uint32_t query); /* times */
 
 #endif

@@ -147,12 +147,16 @@ static void log_unasked(const struct held_plan *held, int64_t now_ms)
     if (plan_usage_unasked(held->usage, now_ms, true, &a, &unasked, &n, &e) != 0)
         n = 0;
     for (uint32_t i = 0; i < n; i++) {
-        char planned[501];
-        struct str text = held->plan->queries[unasked[i].query].text;
+        char planned[501], difference[204];
+        struct str text = held->plan->queries[unasked[i].query].text, other = unasked[i].nearest;
+        if (other.n == 0)
+            continue;
         snprintf(planned, sizeof planned, "%.*s", (int)(text.n < 500 ? text.n : 500), text.p);
-        if (unasked[i].nearest.n)
-            log_line(LOG_WARN, "a planned query was not asked in three of its intervals; one much like it was",
-                     "planned", planned, "asked", unasked[i].nearest.p, NULL);
+        plan_text_difference(&text, &other);
+        snprintf(difference, sizeof difference, "%.*s, %.*s", (int)(text.n < 100 ? text.n : 100), text.p,
+                 (int)(other.n < 100 ? other.n : 100), other.p);
+        log_line(LOG_WARN, "a planned query was not asked in three of its intervals; one much like it was", "planned",
+                 planned, "asked", unasked[i].nearest.p, "difference", difference, NULL);
     }
     arena_done(&a);
 }

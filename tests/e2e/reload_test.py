@@ -188,6 +188,7 @@ def check_unasked(c, server):
     c.equal(len(said), 1, "the log says so once")
     c.that(said and "http_requests_total_2" in said[0] and "asked=count(http_requests_total)" in said[0],
            f"with what is asked instead: {said}")
+    c.that(said and 'difference="http_requests_total_2, http_requests_total"' in said[0], f"and in what it differs: {said}")
 
 
 def main():

@@ -123,6 +123,48 @@ START_TEST(with_panes_of_all)
 }
 END_TEST
 
+/*
+ * Two quantiles, one of which no sketch is accurate enough for: it is answered from raw samples, with the reason in the
+ * plan, and the other from panes. 7..12 stand in the window: rank 0.9 * 5 = 4.5, 11.5.
+ */
+START_TEST(what_is_refused_is_answered_raw)
+{
+    static const char *const queries[] = {"quantile_over_time(0.9, q{s='a'}[1m])",
+                                          "quantile_over_time(0.9, q{s='b'}[1m])"};
+    char workload[400];
+    bool found, said = false;
+    snprintf(workload, sizeof workload,
+             "queries: [{query: \"%s\", every: 10s, accuracy: {rank: 0.01}},\n"
+             "          {query: \"%s\", every: 10s, accuracy: {rank: 1e-9}}]\n"
+             "data: {metrics: {q: {interval: 100ms}}}",
+             queries[0], queries[1]);
+    rig = (struct rig){0};
+    rig_open(&rig, workload);
+    ck_assert_uint_eq(rig.plan->queries_n, 2);
+    ck_assert_uint_eq(rig.plan->queries[0].uses_n, 1);
+    ck_assert_uint_eq(rig.plan->queries[1].uses_n, 0);
+    for (uint32_t i = 0; i < rig.plan->queries[1].rejected_n; i++) {
+        struct str candidate = rig.plan->queries[1].rejected[i].candidate,
+                   reason = rig.plan->queries[1].rejected[i].reason;
+        said |= strncmp(candidate.p, "kll", 3) == 0 && strncmp(reason.p, "misses_accuracy: ", 17) == 0;
+    }
+    ck_assert(said);
+    for (int k = 1; k <= ROUNDS; k++) {
+        int64_t at_ms = t0 + k * 10 * SECOND;
+        const struct rig_sample samples[] = {{"q{s=\"a\"}", at_ms, k}, {"q{s=\"b\"}", at_ms, k}};
+        ck_assert_int_eq(rig_send(&rig, samples, 2, at_ms, NULL), 0);
+        rig_tick(&rig, at_ms + 300);
+    }
+    for (int i = 0; i < 2; i++) {
+        uint32_t sources;
+        ck_assert_uint_eq(rig_count(&rig, queries[i], t0 + ASKED * 10 * SECOND, false, &sources), 1);
+        ck_assert_uint_eq(sources, i == 0 ? SOURCE_PANES : SOURCE_RAW);
+        ck_assert_double_eq(rig_value(&rig, queries[i], t0 + ASKED * 10 * SECOND, false, &found), 11.5);
+    }
+    rig_done(&rig);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ingest/scope");
@@ -131,6 +173,7 @@ int main(void)
     tcase_add_test(tc, without_panes);
     tcase_add_loop_test(tc, with_panes_of_one, 0, ASKED_N);
     tcase_add_test(tc, with_panes_of_all);
+    tcase_add_test(tc, what_is_refused_is_answered_raw);
     suite_add_tcase(s, tc);
     return suite_run(s);
 }

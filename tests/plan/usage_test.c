@@ -63,6 +63,27 @@ START_TEST(the_nearest_text_is_named)
 }
 END_TEST
 
+START_TEST(the_difference_is_named)
+{
+    static const struct {
+        const char *a, *b, *only_a, *only_b;
+    } cases[] = {
+        {"count(http_requests_total_2)", "count(http_requests_total)", "http_requests_total_2", "http_requests_total"},
+        {"rate(x[5m])", "rate(x[1m])", "5m", "1m"},
+        {"sum(rate(x[5m]))", "sum by (job) (rate(x[5m]))", "", " by (job) "},
+        {"up", "up", "", ""},
+        {"a", "b", "a", "b"},
+        {"x", "x + x", "", " + x"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct str a = str_of(cases[i].a), b = str_of(cases[i].b);
+        plan_text_difference(&a, &b);
+        ck_assert_msg(str_eq(a, str_of(cases[i].only_a)) && str_eq(b, str_of(cases[i].only_b)),
+                      "%s and %s: '" STR_FMT "' and '" STR_FMT "'", cases[i].a, cases[i].b, STR_ARG(a), STR_ARG(b));
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("plan/usage");
@@ -70,6 +91,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, three_intervals_without_a_question);
     tcase_add_test(tc, the_nearest_text_is_named);
+    tcase_add_test(tc, the_difference_is_named);
     suite_add_tcase(s, tc);
     return suite_run(s);
 }

@@ -180,6 +180,23 @@ START_TEST(extreme_targets)
 }
 END_TEST
 
+/* A tight target that a sketch can meet is bought at its price: over a limit it is refused by name. */
+START_TEST(tight_targets_have_a_price)
+{
+    struct workload *w =
+        workload_of("queries: [{name: tight, query: '" P "', every: 10s, accuracy: {relative: 1e-4}}]\n"
+                    "data: {raw_retention: 0, metrics: {x: {interval: 1ms}}}\nmodels: {memory_limit: 10MiB}\n");
+    struct planner_options options = {.sketch_seed = 7};
+    struct plan *plan = NULL;
+    struct err e = {0};
+    int rc = planner_plan(w, &options, &plan, &e);
+    ck_assert_int_eq(rc, ERR_LIMIT);
+    ck_assert_ptr_null(plan);
+    ck_assert_msg(strstr(e.message, "memory_limit: 10 MiB") && strstr(e.message, "(tight)"), "%s", e.message);
+    workload_free(w);
+}
+END_TEST
+
 /* Without a target each value is kept once; deriv and predict_linear of one window share a state. */
 START_TEST(exact_families)
 {
@@ -209,6 +226,7 @@ int main(void)
     tcase_add_test(tc, one_site_two_places);
     tcase_add_test(tc, distinct_values);
     tcase_add_loop_test(tc, extreme_targets, 0, 5);
+    tcase_add_test(tc, tight_targets_have_a_price);
     tcase_add_test(tc, exact_families);
     suite_add_tcase(s, tc);
     return suite_run(s);
