@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "cmd/command.h"
 #include "cmd/planner_child.h"
 #include "plan/file.h"
@@ -42,10 +43,47 @@ struct totals {
     struct store_txn *txn;
     uint32_t views, windows, damaged_windows, shards, damaged_blocks;
     uint64_t chunks;
-    uint32_t view; /* being walked */
+    uint32_t view;    /* being walked */
+    uint32_t *groups; /* numbers that have labels, rising: of that view, if it is one by labels */
+    uint32_t groups_n, groups_total;
+    size_t groups_cap;
     uint32_t roots, results, damaged_results;
     const struct root_record *root; /* being walked */
 };
+
+static int note_group(void *ctx, uint32_t number, struct str canonical, bool drop_name, struct err *e)
+{
+    struct totals *t = ctx;
+    t->groups = mem_grow(t->groups, &t->groups_cap, t->groups_n + 1u, sizeof *t->groups);
+    t->groups[t->groups_n++] = number;
+    t->groups_total++;
+    return 0;
+}
+
+static bool group_known(const struct totals *t, uint32_t number)
+{
+    uint32_t low = 0, high = t->groups_n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->groups[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->groups_n && t->groups[low] == number;
+}
+
+/* Every state of a view by labels is some group's. */
+static int check_groups(void *ctx, const struct pane_key *key, struct str bytes, struct err *e)
+{
+    const struct totals *t = ctx;
+    struct pane_block b;
+    int code = pane_block_parse(bytes, key, false, &b, e);
+    for (uint32_t slot = 0; code == 0 && slot < PANE_SLOTS; slot++)
+        if (b.present[slot / 64] >> (slot % 64) & 1 && !group_known(t, key->shard * PANE_SLOTS + slot))
+            code = err_set(e, ERR_CORRUPT, "the labels of group %u are lost", key->shard * PANE_SLOTS + slot);
+    return code;
+}
 
 static int check_window(void *ctx, int64_t end_ms, const struct pane_manifest *m, struct err *e)
 {
@@ -53,6 +91,8 @@ static int check_window(void *ctx, int64_t end_ms, const struct pane_manifest *m
     struct err found = {0};
     t->windows++;
     int code = pane_window_check(t->txn, t->view, end_ms, &found);
+    if (code == 0 && t->groups_n)
+        code = pane_window_walk(t->txn, t->view, end_ms, check_groups, t, &found);
     if (code == 0)
         return 0;
     if (code != ERR_CORRUPT && code != ERR_NOT_FOUND)
@@ -67,6 +107,15 @@ static int check_view(void *ctx, const struct pane_view *v, struct err *e)
     struct totals *t = ctx;
     t->views++;
     t->view = v->number;
+    t->groups_n = 0;
+    struct err found = {0};
+    int code = group_walk(t->txn, GROUP_OF_VIEW, v->number, note_group, t, &found);
+    if (code == ERR_CORRUPT) {
+        t->damaged_windows++;
+        fprintf(stderr, "view %u: %s\n", v->number, found.message);
+    } else if (code != 0) {
+        return err_set(e, code, "%s", found.message);
+    }
     return pane_manifest_walk(t->txn, v->number, INT64_MIN, INT64_MAX, check_window, t, e);
 }
 
@@ -139,11 +188,14 @@ static int check_store(struct store *store, struct err *e)
         code = check_raw(&t, catalog, e);
     store_read_end(t.txn);
     if (code == 0)
-        printf("%u series, %llu raw chunks in %u shards (%u damaged blocks), %u views with %u windows (%u damaged), "
-               "%u stored roots with %u results (%u damaged)\n",
-               catalog_series_n(catalog), (unsigned long long)t.chunks, t.shards, t.damaged_blocks, t.views, t.windows,
-               t.damaged_windows, t.roots, t.results, t.damaged_results);
+        printf(
+            "%u series, %llu raw chunks in %u shards (%u damaged blocks), %u views with %u windows (%u damaged) and %u "
+            "groups, "
+            "%u stored roots with %u results (%u damaged)\n",
+            catalog_series_n(catalog), (unsigned long long)t.chunks, t.shards, t.damaged_blocks, t.views, t.windows,
+            t.damaged_windows, t.groups_total, t.roots, t.results, t.damaged_results);
     catalog_free(catalog);
+    mem_free(t.groups);
     if (code == 0 && (t.damaged_blocks || t.damaged_windows || t.damaged_results))
         code = err_set(e, ERR_CORRUPT, "some of what is stored is damaged");
     return code;
