@@ -12,16 +12,6 @@ static void cut_at_zero(const struct histogram *h, struct histogram_bucket *b)
         b->upper = 0;
 }
 
-/* The observations of the buckets that the walk has still to give. */
-static double count_rest(struct histogram_buckets *it)
-{
-    struct histogram_bucket b;
-    double sum = 0;
-    while (histogram_buckets_next(it, &b))
-        sum += b.count;
-    return sum;
-}
-
 /* The value `share` of the way through the bucket: linear in custom buckets and around zero; in exponential buckets
  * linear in the logarithm, in which all of them are as wide. */
 static double interpolate(const struct histogram *h, const struct histogram_bucket *b, double share)
@@ -73,9 +63,14 @@ double histogram_quantile(const struct histogram *h, double q, unsigned *notes)
         return NAN;
     }
     rank = rising ? rank - (count - b.count) : count - rank;
-    /* Without NaN observations a NaN sum is that of both infinities. */
-    if (isnan(h->sum) && count + count_rest(&it) < h->count)
-        *notes |= HISTOGRAM_NAN_SKEW;
+    if (isnan(h->sum)) {
+        /* Without NaN observations a NaN sum is that of both infinities. Prometheus interpolates in the last bucket it
+         * sees while it looks for them; its answer is kept to. */
+        while (histogram_buckets_next(&it, &b))
+            count += b.count;
+        if (count < h->count)
+            *notes |= HISTOGRAM_NAN_SKEW;
+    }
     return interpolate(h, &b, rank / b.count);
 }
 
@@ -132,7 +127,8 @@ double histogram_fraction(const struct histogram *h, double lower, double upper,
     if (!isnan(h->sum)) {
         count = h->count;
     } else {
-        count += count_rest(&it);
+        while (histogram_buckets_next(&it, &b))
+            count += b.count;
         if (count < h->count)
             *notes |= HISTOGRAM_NAN_FRACTION;
     }

