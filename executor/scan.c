@@ -183,6 +183,14 @@ static int series_emit(struct scan *s, uint32_t series, const struct raw_chunk *
     scan_histograms_clear(&c->own);
     for (size_t i = 0; i < chunks_n; i++) {
         uint32_t n;
+        if (histogram_chunk_is(chunks[i].bytes, chunks[i].size)) {
+            struct str chunk = {(const char *)chunks[i].bytes, chunks[i].size};
+            int code = s->want_histograms ? scan_histograms_chunk(&c->own, chunk, from_ms, s->end_ms, e) : 0;
+            if (code && code != ERR_CORRUPT)
+                return code;
+            s->damaged_n += code != 0;
+            continue;
+        }
         columns_reserve(c, FRAME_MAX_N);
         if (chunk_decode(chunks[i].bytes, chunks[i].size, c->times_ms + c->n, c->values + c->n, &n) != 0) {
             s->damaged_n++;

@@ -33,11 +33,21 @@ static void reserve(struct scan_histograms *h, size_t more)
     h->v = mem_grow(h->v, &h->v_cap, h->n + more, sizeof(const struct histogram *));
 }
 
-/* The n rising ones behind the others become part of them. */
+/* The n behind the others become part of them. */
 static void take(struct scan_histograms *h, uint32_t n)
 {
-    h->rising = h->rising && (n == 0 || h->n == 0 || h->times_ms[h->n - 1] < h->times_ms[h->n]);
-    h->n += n;
+    for (uint32_t i = 0; i < n; i++, h->n++)
+        h->rising = h->rising && (h->n == 0 || h->times_ms[h->n - 1] < h->times_ms[h->n]);
+}
+
+int scan_histograms_chunk(struct scan_histograms *h, struct str chunk, int64_t start_ms, int64_t end_ms, struct err *e)
+{
+    uint32_t n = 0;
+    reserve(h, histogram_chunk_n((const uint8_t *)chunk.p));
+    int code = histogram_chunk_decode(chunk, start_ms, end_ms, &h->arena, h->times_ms + h->n, h->v + h->n, &n, e);
+    if (code == 0)
+        take(h, n);
+    return code;
 }
 
 int scan_histograms_unpack(struct scan_histograms *h, const struct source_result *result, const struct source_series *s,

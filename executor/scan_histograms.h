@@ -2,7 +2,7 @@
 #ifndef EXECUTOR_SCAN_HISTOGRAMS_H
 #define EXECUTOR_SCAN_HISTOGRAMS_H
 
-#include "base/arena.h"
+#include "base/histogram_chunk.h"
 #include "store/source.h"
 
 struct scan_histograms {
@@ -15,6 +15,8 @@ struct scan_histograms {
 void scan_histograms_init(struct scan_histograms *h);
 void scan_histograms_done(struct scan_histograms *h);
 void scan_histograms_clear(struct scan_histograms *h); /* for the next series */
+/* Add those of a chunk of the store (histogram_chunk_is) with start < t <= end. ERR_CORRUPT; ERR_LIMIT as below. */
+int scan_histograms_chunk(struct scan_histograms *h, struct str chunk, int64_t start_ms, int64_t end_ms, struct err *e);
 /* Add those of the head with start < t <= end. ERR_LIMIT when they take too much memory. */
 int scan_histograms_unpack(struct scan_histograms *h, const struct source_result *result, const struct source_series *s,
                            int64_t start_ms, int64_t end_ms, struct err *e);

@@ -112,29 +112,43 @@ bool admit_labels(const struct admission *a, struct label *v, uint32_t n, bool t
 /* Window arithmetic has room beyond it; queries cannot ask further back either. */
 static const int64_t OLDEST_MS = -(INT64_C(1) << 60);
 
-static bool same_bits(double a, double b)
+struct sample sample_of_wire(const struct wire_histogram *h)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    if (float_is_stale(h->v.sum))
+        return (struct sample){.time_ms = h->time_ms, .value = h->v.sum};
+    return (struct sample){.time_ms = h->time_ms, .histogram = &h->v};
 }
 
-enum verdict admit_sample(const struct admission *a, int64_t series_last_ms, int64_t time_ms, double value,
+bool sample_is_stale(const struct sample *s)
+{
+    return !s->histogram && float_is_stale(s->value);
+}
+
+bool sample_same(const struct sample *held, const struct sample *s)
+{
+    if (held->histogram && s->histogram)
+        return histogram_exact_eq(held->histogram, s->histogram);
+    return !held->histogram && !s->histogram && memcmp(&held->value, &s->value, sizeof s->value) == 0;
+}
+
+enum verdict admit_sample(const struct admission *a, int64_t series_last_ms, const struct sample *s,
                           admit_held_fn *held, void *ctx)
 {
     int64_t horizon_ms = a->watermark_ms == INT64_MIN ? INT64_MIN : a->watermark_ms - a->options->late_horizon_ms;
-    if (time_ms > a->receive_ms + a->options->max_future_ms)
+    struct sample kept;
+    if (s->time_ms > a->receive_ms + a->options->max_future_ms)
         return VERDICT_FUTURE;
-    if (time_ms < OLDEST_MS)
+    if (s->time_ms < OLDEST_MS)
         return VERDICT_TOO_OLD;
-    if (time_ms > series_last_ms)
-        return time_ms <= a->watermark_ms ? VERDICT_STORE_LATE : VERDICT_STORE;
-    if (time_ms <= horizon_ms)
+    if (s->time_ms > series_last_ms)
+        return s->time_ms <= a->watermark_ms ? VERDICT_STORE_LATE : VERDICT_STORE;
+    if (s->time_ms <= horizon_ms)
         return VERDICT_TOO_OLD;
-    double kept;
-    if (!held(ctx, time_ms, &kept))
+    if (!held(ctx, s->time_ms, &kept))
         return VERDICT_STORE_LATE;
-    if (same_bits(kept, value) || float_is_stale(value))
+    if (sample_same(&kept, s) || sample_is_stale(s))
         return VERDICT_IGNORE;
-    return float_is_stale(kept) ? VERDICT_STORE_LATE : VERDICT_CONFLICT;
+    return sample_is_stale(&kept) ? VERDICT_STORE_LATE : VERDICT_CONFLICT;
 }
 
 uint64_t admission_settings_hash(const struct ingest_options *o)

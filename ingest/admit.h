@@ -17,7 +17,7 @@
     X(TOO_OLD, "too_old", 1)                                                                                           \
     X(CONFLICT, "conflict", 1) /* another value at the same time: the first stays */                                   \
     X(LABELS, "labels", 1)                                                                                             \
-    X(HISTOGRAM, "histogram", 1)                                                                                       \
+    X(HISTOGRAM, "histogram", 1) /* not sound */                                                                       \
     X(SERIES_LIMIT, "series_limit", 1)
 enum verdict {
     VERDICT_INVALID = 0,
@@ -45,13 +45,25 @@ struct admission {
 bool admit_labels(const struct admission *a, struct label *v, uint32_t n, bool too_many, struct labels *ret,
                   char reason[200]);
 
+/* A sample of either kind. */
+struct sample {
+    int64_t time_ms;
+    double value;
+    const struct histogram_exact *histogram; /* NULL: a float, `value` */
+};
+/* A histogram whose sum is the stale marker says no more than a float that is one, and becomes it. */
+struct sample sample_of_wire(const struct wire_histogram *h);
+
 /*
  * One sample. `held` looks up the sample already kept at exactly this time, in head or store; it is asked only for
  * times that are not newer than the series' last.
  */
-typedef bool admit_held_fn(void *ctx, int64_t time_ms, double *ret);
-enum verdict admit_sample(const struct admission *a, int64_t series_last_ms, int64_t time_ms, double value,
+typedef bool admit_held_fn(void *ctx, int64_t time_ms, struct sample *ret);
+enum verdict admit_sample(const struct admission *a, int64_t series_last_ms, const struct sample *s,
                           admit_held_fn *held, void *ctx);
+/* By their bits. */
+bool sample_same(const struct sample *held, const struct sample *s);
+bool sample_is_stale(const struct sample *s);
 
 /* Hash of the settings a verdict depends on, for the log. */
 uint64_t admission_settings_hash(const struct ingest_options *o);

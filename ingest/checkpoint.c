@@ -52,7 +52,7 @@ static int compare_moved(const void *pa, const void *pb)
     return (a->last_ms > b->last_ms) - (a->last_ms < b->last_ms);
 }
 
-/* One raw block per shard. */
+/* One raw block per shard, or several where one would be too large. */
 static int put_chunks(struct moving *m, struct store_txn *t, struct err *e)
 {
     struct raw_chunk *run = mem_alloc((m->n + 1) * sizeof *run);
@@ -61,9 +61,13 @@ static int put_chunks(struct moving *m, struct store_txn *t, struct err *e)
         qsort(m->chunks, m->n, sizeof *m->chunks, compare_moved);
     for (size_t i = 0, j; i < m->n && rc == 0; i = j) {
         uint32_t n = 0;
+        uint64_t bytes = 0;
         for (j = i; j < m->n && m->chunks[j].metric == m->chunks[i].metric && m->chunks[j].shard == m->chunks[i].shard;
              j++) {
             const struct moved_chunk *c = &m->chunks[j];
+            bytes += c->size + 64; /* with its entry of the index */
+            if (n == RAW_CHUNKS_MAX || (n > 0 && bytes > RAW_BLOCK_MAX_BYTES / 2))
+                break;
             run[n++] =
                 (struct raw_chunk){c->slot, c->first_ms, c->last_ms, (const uint8_t *)m->bytes.p + c->at, c->size};
         }

@@ -13,6 +13,32 @@ void head_init(struct head *h)
     *h = (struct head){.scratch = mem_alloc(frame_scratch(FRAME_MAX_N))};
 }
 
+struct head_chunk *head_chunk_of(struct str bytes, int64_t first_ms, int64_t last_ms)
+{
+    struct head_chunk *c = mem_alloc(sizeof *c + bytes.n);
+    *c = (struct head_chunk){.first_ms = first_ms, .last_ms = last_ms, .size = (uint32_t)bytes.n};
+    memcpy(c->bytes, bytes.p, bytes.n);
+    return c;
+}
+
+void head_chunks_add(struct head_chunks *list, struct head_chunk *c)
+{
+    if (list->newest)
+        list->newest->next = c;
+    else
+        list->first = c;
+    list->newest = c;
+}
+
+void head_chunks_free(struct head_chunks *list)
+{
+    for (struct head_chunk *c = list->first, *next; c; c = next) {
+        next = c->next;
+        mem_free(c);
+    }
+    *list = (struct head_chunks){0};
+}
+
 static void late_free(struct late_samples *l)
 {
     if (!l)
@@ -24,10 +50,8 @@ static void late_free(struct late_samples *l)
 
 void head_series_clear(struct head_series *s)
 {
-    for (struct head_chunk *c = s->chunks, *next; c; c = next) {
-        next = c->next;
-        mem_free(c);
-    }
+    head_chunks_free(&s->chunks);
+    head_histograms_free(s->histograms);
     late_free(s->late);
     late_free(s->late_moving);
     mem_free(s->open);
@@ -134,12 +158,7 @@ static void open_seal(const struct head *h, struct head_series *s)
     double values[HEAD_CHUNK_N + HEAD_TAIL + FRAME_SLACK];
     uint32_t n = head_open_decode(s->open, s->open_size, s->open_n, times_ms, values);
     MUST(n > 0);
-    struct head_chunk *c = head_chunk_make(h, times_ms, values, n);
-    if (s->newest_chunk)
-        s->newest_chunk->next = c;
-    else
-        s->chunks = c;
-    s->newest_chunk = c;
+    head_chunks_add(&s->chunks, head_chunk_make(h, times_ms, values, n));
     s->open_n = s->open_size = 0;
 }
 

@@ -9,6 +9,10 @@
  * become chunks of their own there. Every sample is in the head, in the store, or for a moment in both; at equal times
  * a number wins over a stale marker.
  *
+ * Native histograms of a series stand beside its floats, in chunks of their own (base/histogram_chunk.h), and readers
+ * put the two together by time; a series without any pays one pointer. A histogram that is a stale marker is kept as a
+ * float's: that is all it says.
+ *
  * Not locked inside: ingest's lock is held for writing around changes and for reading around reads.
  */
 #ifndef INGEST_HEAD_H
@@ -16,10 +20,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/histogram_chunk.h"
 #include "base/str.h"
 #include "store/catalog.h"
 
-enum { HEAD_TAIL = 8, HEAD_CHUNK_N = 240, HEAD_OPEN_MAX_BYTES = 1024 };
+enum { HEAD_TAIL = 8, HEAD_CHUNK_N = 240, HEAD_OPEN_MAX_BYTES = 1024, HEAD_HISTOGRAMS_MAX_BYTES = 4096 };
 
 /* A sealed chunk; to_store is set while a checkpoint is writing it. */
 struct head_chunk {
@@ -30,16 +35,37 @@ struct head_chunk {
     uint8_t bytes[];
 };
 
+struct head_chunks {
+    struct head_chunk *first, *newest;
+};
+
 struct late_samples {
     uint32_t n, cap;
     int64_t *times_ms;
     double *values;
 };
 
+struct late_histogram {
+    int64_t time_ms;
+    struct str chunk; /* of this sample alone; its own memory */
+};
+struct late_histograms {
+    struct late_histogram *v; /* ascending */
+    uint32_t n;
+    size_t cap;
+};
+struct head_histograms {
+    int64_t first_ms, last_ms; /* the oldest and the newest that ever came */
+    struct head_chunks chunks;
+    struct histogram_chunk open;
+    struct late_histograms late, late_moving;
+};
+
 struct head_series {
     int64_t last_ms;     /* newest sample of the series ever; INT64_MIN: none */
     int64_t store_to_ms; /* the head holds every sample newer than this; INT64_MIN: nothing is in the store */
-    struct head_chunk *chunks, *newest_chunk;
+    struct head_chunks chunks;
+    struct head_histograms *histograms;      /* NULL: it never had any */
     struct late_samples *late, *late_moving; /* the second is on its way to the store */
     uint8_t *open;                           /* encoded blocks of HEAD_TAIL samples */
     uint16_t open_size, open_cap, open_n;
@@ -68,8 +94,18 @@ void head_append(struct head *h, struct head_series *s, int64_t time_ms, double 
 /* Any other time; a sample at the same time in the late list is replaced, one elsewhere is outvoted at read (number
  * over marker). */
 void head_insert_late(struct head *h, struct head_series *s, int64_t time_ms, double value);
+/* The same for histograms, which are sound (histogram_exact_fault) and no stale markers. */
+void head_append_histogram(struct head *h, struct head_series *s, int64_t time_ms, const struct histogram_exact *v);
+void head_insert_late_histogram(struct head *h, struct head_series *s, int64_t time_ms,
+                                const struct histogram_exact *v);
 /* The sample at exactly time_ms, if the head has it. */
 bool head_lookup(const struct head_series *s, int64_t time_ms, double *ret);
+bool head_lookup_histogram(const struct head_series *s, int64_t time_ms, struct arena *a, struct histogram_exact *ret);
+/* May there be a histogram with start < t <= end, in head or store? */
+static inline bool head_met_histogram(const struct head_series *s, int64_t start_ms, int64_t end_ms)
+{
+    return s->histograms && s->histograms->first_ms <= end_ms && s->histograms->last_ms > start_ms;
+}
 
 /* ---- reading (head_pack.c) ---- */
 
@@ -89,6 +125,13 @@ bool head_pack(const struct head_series *s, int64_t start_ms, int64_t end_ms, bo
 /* Needs no lock. Returns how many samples there are with start < t <= end, a span within the packed one: ascending,
  * unique times. */
 uint32_t head_unpack(const void *packed, int64_t start_ms, int64_t end_ms, int64_t *times_ms, double *values);
+
+/* The same for histograms (head_histogram.c): whole chunks are copied. */
+bool head_pack_histograms(const struct head_series *s, int64_t start_ms, int64_t end_ms, bool newest_only,
+                          struct arena *a, struct head_span *ret);
+/* In any order; of two at one time they are the same. As source_result.unpack_histograms. */
+int head_unpack_histograms(const void *packed, int64_t start_ms, int64_t end_ms, struct arena *a, int64_t *times_ms,
+                           const struct histogram **histograms, uint32_t *ret_n, struct err *e);
 
 /* ---- checkpoint ---- */
 

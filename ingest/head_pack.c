@@ -41,7 +41,7 @@ static void cut_chunk(struct cut *cut, const struct head_chunk *c)
 
 static void cut_chunks(struct cut *cut, const struct head_series *s, int64_t start_ms, int64_t end_ms)
 {
-    for (const struct head_chunk *c = s->chunks; c && c->first_ms <= end_ms; c = c->next)
+    for (const struct head_chunk *c = s->chunks.first; c && c->first_ms <= end_ms; c = c->next)
         if (c->last_ms > start_ms)
             cut_chunk(cut, c);
 }
@@ -108,7 +108,7 @@ static int64_t cut_newest(struct cut *cut, const struct head_series *s, int64_t 
         return head_open_block_first_ms(cut->open);
     }
     const struct head_chunk *newest = NULL;
-    for (const struct head_chunk *c = s->chunks; c && c->first_ms <= end_ms; c = c->next)
+    for (const struct head_chunk *c = s->chunks.first; c && c->first_ms <= end_ms; c = c->next)
         newest = c;
     if (!newest)
         return INT64_MIN;

@@ -94,9 +94,16 @@ struct apply {
     struct refusal refusals[REFUSALS_MAX];
     uint32_t refusals_n;
     uint64_t refused_otherwise;   /* samples of more reasons */
+    struct arena arena;           /* histograms that are held at a sample's time */
     struct store_txn *lookup_txn; /* opened when a late sample must be compared with the store */
 };
 int apply_request(struct apply *a, struct err *e);
+/* An admit_held_fn over a struct held_at (held.c). */
+struct held_at {
+    struct apply *apply;
+    uint32_t series;
+};
+bool held_at(void *ctx, int64_t time_ms, struct sample *ret);
 void apply_clock(struct ingest *in, const struct apply *a);
 
 void refresh_register(void); /* statistics print as 0 from the start */

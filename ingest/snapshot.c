@@ -235,8 +235,16 @@ static bool copy_one(struct ingest *in, const struct source_request *q, uint32_t
         return false;
     s->packed = span.packed;
     s->packed_n = span.room_n;
+    int64_t newest_from_ms = span.newest_from_ms;
+    if (q->want_histograms) {
+        if (!head_pack_histograms(h, start_ms, q->end_ms, q->newest_only, a, &span))
+            return false;
+        s->packed_histograms = span.packed;
+        s->packed_histograms_n = span.room_n;
+        newest_from_ms = span.newest_from_ms > newest_from_ms ? span.newest_from_ms : newest_from_ms;
+    }
     /* The newest sample is here when it is newer than all that is in the store. */
-    s->store_to_ms = span.newest_from_ms > h->store_to_ms ? INT64_MIN : h->store_to_ms;
+    s->store_to_ms = newest_from_ms > h->store_to_ms ? INT64_MIN : h->store_to_ms;
     return true;
 }
 
@@ -245,6 +253,7 @@ static int copy_series(struct ingest *in, const struct source_request *q, const 
 {
     r->series = ARENA_ARRAY(a, struct source_series, n + 1u);
     r->unpack = head_unpack;
+    r->unpack_histograms = head_unpack_histograms;
     for (uint32_t i = 0; i < n && r->series; i++) {
         if (!may_have_samples(in, ids[i], q))
             continue;
@@ -254,6 +263,8 @@ static int copy_series(struct ingest *in, const struct source_request *q, const 
             .id = ids[i], .metric = p.metric, .ordinal = p.ordinal, .raw_from_ms = raw_from(q, r, dirty, ids[i])};
         if (!copy_one(in, q, ids[i], a, s))
             break;
+        r->histograms_met |=
+            q->width_ms > 0 && head_met_histogram(head_find(&in->head, ids[i]), q->start_ms, q->end_ms);
     }
     return arena_check(a, "query", e);
 }

@@ -2,11 +2,9 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/float_text.h"
 #include "base/map.h"
 #include "base/stats.h"
 #include "ingest/ingest_internal.h"
-#include "kernels/frame.h"
 
 static struct stat series_created = STAT_COUNTER("mullion_series_created_total", "", "Series seen for the first time");
 static struct stat requests = STAT_COUNTER("mullion_write_requests_total", "", "Remote-write requests applied");
@@ -35,61 +33,6 @@ void ingest_sender_free(struct sender *s)
         return;
     sender_done(s);
     mem_free(s);
-}
-
-/* ---- what is held at a time ---- */
-
-struct held_at {
-    struct apply *apply;
-    uint32_t series;
-};
-
-struct chunk_search {
-    int64_t time_ms;
-    bool found;
-    double value;
-};
-
-static int search_chunk(void *ctx, const struct raw_chunk *chunk, struct err *e)
-{
-    struct chunk_search *s = ctx;
-    int64_t times_ms[FRAME_MAX_N + FRAME_SLACK];
-    double values[FRAME_MAX_N + FRAME_SLACK];
-    uint32_t n;
-    if (chunk_decode(chunk->bytes, chunk->size, times_ms, values, &n))
-        return 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (times_ms[i] == s->time_ms && (!s->found || float_is_stale(s->value))) {
-            s->found = true;
-            memcpy(&s->value, &values[i], sizeof s->value);
-        }
-    return 0;
-}
-
-/* A sample in head or store. The store is asked only for times it may hold: late samples are few. */
-static bool held_at(void *ctx, int64_t time_ms, double *ret)
-{
-    struct held_at *h = ctx;
-    struct ingest *in = h->apply->in;
-    const struct head_series *s = head_find(&in->head, h->series);
-    if (s && head_lookup(s, time_ms, ret))
-        return true;
-    if (!s || time_ms > s->store_to_ms)
-        return false;
-    struct err ignored;
-    if (!h->apply->lookup_txn && store_read_begin(in->store, &h->apply->lookup_txn, &ignored))
-        return false;
-    struct series_place place = catalog_place(in->catalog, h->series);
-    uint64_t want[16] = {0};
-    uint32_t slot = place.ordinal % SHARD_SERIES;
-    want[slot / 64] = UINT64_C(1) << (slot % 64);
-    struct chunk_search search = {.time_ms = time_ms};
-    if (raw_walk(h->apply->lookup_txn, place.metric, place.ordinal / SHARD_SERIES, time_ms - 1, time_ms, want,
-                 search_chunk, &search, NULL, &ignored))
-        return false;
-    if (search.found)
-        memcpy(ret, &search.value, sizeof *ret);
-    return search.found;
 }
 
 /* ---- applying ---- */
@@ -162,10 +105,15 @@ static void reject_run(struct apply *a, uint32_t first, uint32_t n, enum verdict
     a->result->samples_refused += n;
 }
 
-static void store_sample(struct apply *a, const struct target *t, const struct wire_sample *w)
+static void store_sample(struct apply *a, const struct target *t, const struct sample *w)
 {
     struct ingest *in = a->in;
-    if (w->time_ms > t->head->last_ms)
+    bool newest = w->time_ms > t->head->last_ms;
+    if (w->histogram && newest)
+        head_append_histogram(&in->head, t->head, w->time_ms, w->histogram);
+    else if (w->histogram)
+        head_insert_late_histogram(&in->head, t->head, w->time_ms, w->histogram);
+    else if (newest)
         head_append(&in->head, t->head, w->time_ms, w->value);
     else
         head_insert_late(&in->head, t->head, w->time_ms, w->value);
@@ -194,10 +142,10 @@ static const char *verdict_sentence(enum verdict v)
     }
 }
 
-static void decide_sample(struct apply *a, const struct target *t, const struct wire_sample *w, uint32_t ordinal)
+static void decide_sample(struct apply *a, const struct target *t, const struct sample *w, uint32_t ordinal)
 {
     struct held_at held = {a, t->id};
-    enum verdict v = admit_sample(&a->admission, t->head->last_ms, w->time_ms, w->value, held_at, &held);
+    enum verdict v = admit_sample(&a->admission, t->head->last_ms, w, held_at, &held);
     a->verdicts[v]++;
     if (v == VERDICT_STORE || v == VERDICT_STORE_LATE) {
         store_sample(a, t, w);
@@ -213,13 +161,13 @@ static void decide_sample(struct apply *a, const struct target *t, const struct 
 }
 
 /* What the log says was applied is applied again, unless a newer checkpoint has it already. */
-static void replay_sample(struct apply *a, const struct target *t, const struct wire_sample *w)
+static void replay_sample(struct apply *a, const struct target *t, const struct sample *w)
 {
     struct ingest *in = a->in;
     struct held_at held = {a, t->id};
-    double kept;
+    struct sample kept;
     if (w->time_ms <= t->head->last_ms && held_at(&held, w->time_ms, &kept) &&
-        (memcmp(&kept, &w->value, sizeof kept) == 0 || !float_is_stale(kept)))
+        (sample_same(&kept, w) || !sample_is_stale(&kept)))
         return;
     if (w->time_ms <= a->admission.watermark_ms) {
         in->replayed = mem_grow(in->replayed, &in->replayed_cap, in->replayed_n + 1, sizeof *in->replayed);
@@ -265,13 +213,29 @@ static int series_make(struct apply *a, const struct wire_series *w, struct targ
     return 0;
 }
 
+/* Sample i of a wire series: its floats, then its histograms. *ret_fault: why a histogram is none, or NULL. */
+static struct sample sample_at(const struct write_request *r, const struct wire_series *w, uint32_t i,
+                               const char **ret_fault)
+{
+    *ret_fault = NULL;
+    if (i < w->samples_n) {
+        const struct wire_sample *s = &r->samples[w->samples_at + i];
+        return (struct sample){.time_ms = s->time_ms, .value = s->value};
+    }
+    const struct wire_histogram *h = &r->histograms[w->histograms_at + i - w->samples_n];
+    *ret_fault = h->fault;
+    return sample_of_wire(h);
+}
+
 /* Any sample of the series that time alone does not refuse? A series of refused samples only is not made. */
 static bool any_acceptable(const struct apply *a, const struct wire_series *w)
 {
-    const struct wire_sample *samples = a->request->samples + w->samples_at;
-    for (uint32_t i = 0; i < w->samples_n; i++)
-        if (samples[i].time_ms <= a->admission.receive_ms + a->admission.options->max_future_ms)
+    for (uint32_t i = 0; i < w->samples_n + w->histograms_n; i++) {
+        const char *fault;
+        struct sample s = sample_at(a->request, w, i, &fault);
+        if (!fault && s.time_ms <= a->admission.receive_ms + a->admission.options->max_future_ms)
             return true;
+    }
     return false;
 }
 
@@ -284,11 +248,11 @@ static bool replay_skips(const struct apply *a, uint32_t ordinal, uint32_t *at)
 
 static int replay_series(struct apply *a, const struct wire_series *w, uint32_t *at, struct err *e)
 {
-    const struct wire_sample *samples = a->request->samples + w->samples_at;
     struct target t = {.id = SERIES_NONE};
     uint64_t hash = 0;
     char reason[200];
-    for (uint32_t i = 0; i < w->samples_n; i++) {
+    for (uint32_t i = 0; i < w->samples_n + w->histograms_n; i++) {
+        const char *ignored;
         if (replay_skips(a, w->first_ordinal + i, at))
             continue;
         if (!t.head) {
@@ -298,14 +262,26 @@ static int replay_series(struct apply *a, const struct wire_series *w, uint32_t 
             if (rc)
                 return rc;
         }
-        replay_sample(a, &t, &samples[i]);
+        struct sample sample = sample_at(a->request, w, i, &ignored);
+        replay_sample(a, &t, &sample);
     }
     return 0;
 }
 
+/* None of a series that is not made: `v` for all but what is refused for itself. */
+static void refuse_series(struct apply *a, const struct wire_series *w, const struct labels *l, enum verdict v,
+                          const char *reason)
+{
+    for (uint32_t i = 0; i < w->samples_n + w->histograms_n; i++) {
+        const char *fault;
+        sample_at(a->request, w, i, &fault);
+        reject_run(a, w->first_ordinal + i, 1, fault ? VERDICT_HISTOGRAM : v);
+        refuse(a, l, fault ? fault : reason, 1);
+    }
+}
+
 static int decide_series(struct apply *a, const struct wire_series *w, struct err *e)
 {
-    const struct wire_sample *samples = a->request->samples + w->samples_at;
     struct target t;
     uint64_t hash = 0;
     char reason[200];
@@ -314,25 +290,27 @@ static int decide_series(struct apply *a, const struct wire_series *w, struct er
         refuse(a, NULL, reason, w->samples_n + w->histograms_n);
         return 0;
     }
-    if (w->histograms_n)
-        refuse(a, &t.labels, "native histograms are not stored yet", w->histograms_n);
     if (t.id == SERIES_NONE) {
         bool full = catalog_series_n(a->in->catalog) >= a->in->options.series_max;
         if (full || !any_acceptable(a, w)) {
             enum verdict v = full ? VERDICT_SERIES_LIMIT : VERDICT_FUTURE;
-            if (w->samples_n)
-                refuse(a, &t.labels, full ? "series limit reached" : verdict_sentence(v), w->samples_n);
-            reject_run(a, w->first_ordinal, w->samples_n, v);
-            reject_run(a, w->first_ordinal + w->samples_n, w->histograms_n, VERDICT_HISTOGRAM);
+            refuse_series(a, w, &t.labels, v, full ? "series limit reached" : verdict_sentence(v));
             return 0;
         }
         int rc = series_make(a, w, &t, hash, e);
         if (rc)
             return rc;
     }
-    for (uint32_t i = 0; i < w->samples_n; i++)
-        decide_sample(a, &t, &samples[i], w->first_ordinal + i);
-    reject_run(a, w->first_ordinal + w->samples_n, w->histograms_n, VERDICT_HISTOGRAM);
+    for (uint32_t i = 0; i < w->samples_n + w->histograms_n; i++) {
+        const char *fault;
+        struct sample sample = sample_at(a->request, w, i, &fault);
+        if (!fault) {
+            decide_sample(a, &t, &sample, w->first_ordinal + i);
+            continue;
+        }
+        reject_run(a, w->first_ordinal + i, 1, VERDICT_HISTOGRAM);
+        refuse(a, &t.labels, fault, 1);
+    }
     return 0;
 }
 
@@ -358,6 +336,7 @@ int apply_request(struct apply *a, struct err *e)
         verdict_count(v, a->verdicts[v]);
     store_read_end(a->lookup_txn);
     a->lookup_txn = NULL;
+    arena_done(&a->arena);
     return rc;
 }
 

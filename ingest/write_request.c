@@ -4,8 +4,9 @@
 #include <xxhash.h>
 
 #include "base/alloc.h"
-#include "base/bytes.h"
+#include "base/float_text.h"
 #include "base/map.h"
+#include "ingest/wire_field.h"
 
 /* Protobuf field numbers of prometheus.WriteRequest and below (remote write 1.0). */
 enum { REQUEST_TIMESERIES = 1, REQUEST_METADATA = 3 };
@@ -13,7 +14,6 @@ enum { SERIES_LABELS = 1, SERIES_SAMPLES = 2, SERIES_EXEMPLARS = 3, SERIES_HISTO
 enum { LABEL_NAME_FIELD = 1, LABEL_VALUE_FIELD = 2 };
 enum { SAMPLE_VALUE = 1, SAMPLE_TIME = 2 };
 enum { METADATA_TYPE = 1, METADATA_FAMILY = 2, METADATA_HELP = 4, METADATA_UNIT = 5 };
-enum wire { WIRE_VARINT = 0, WIRE_I64 = 1, WIRE_BYTES = 2, WIRE_I32 = 5 };
 
 int write_body_decompress(struct str body, size_t max_bytes, struct strbuf *buffer, struct err *e)
 {
@@ -38,62 +38,6 @@ int write_body_decompress(struct str body, size_t max_bytes, struct strbuf *buff
         return err_set(e, ERR_BAD_DATA, "remote write body is damaged snappy data");
     buffer->n = size;
     return 0;
-}
-
-struct field {
-    uint32_t number;
-    enum wire wire;
-    struct str bytes; /* WIRE_BYTES */
-    uint64_t number_value;
-};
-
-/* One field; false at a malformed one (r->failed). */
-static inline bool read_field(struct byte_reader *r, struct field *f)
-{
-    uint64_t key = read_varint(r);
-    if (r->failed || key >> 3 == 0 || key >> 3 > (1u << 29) - 1) {
-        r->failed = true;
-        return false;
-    }
-    *f = (struct field){.number = (uint32_t)(key >> 3), .wire = (enum wire)(key & 7)};
-    switch (f->wire) {
-    case WIRE_VARINT:
-        f->number_value = read_varint(r);
-        break;
-    case WIRE_I64:
-        f->number_value = read_u64(r);
-        break;
-    case WIRE_I32:
-        f->number_value = read_u32(r);
-        break;
-    case WIRE_BYTES: {
-        uint64_t n = read_varint(r);
-        const uint8_t *p = n <= reader_left(r) ? read_bytes(r, (size_t)n) : NULL;
-        if (!p) {
-            r->failed = true;
-            return false;
-        }
-        f->bytes = (struct str){(const char *)p, (size_t)n};
-        break;
-    }
-    default:
-        r->failed = true;
-    }
-    return !r->failed;
-}
-
-static struct byte_reader reader_over(struct str s)
-{
-    const uint8_t *p = (const uint8_t *)s.p;
-    return (struct byte_reader){p, s.n ? p + s.n : p, false};
-}
-
-/* A known field with another wire type than its own is damage, not an unknown field. */
-static bool wants(struct byte_reader *r, const struct field *f, enum wire wire)
-{
-    if (f->wire != wire)
-        r->failed = true;
-    return !r->failed;
 }
 
 static inline uint8_t key_of(uint32_t number, enum wire wire)
@@ -129,6 +73,13 @@ static bool read_label(struct str bytes, struct label *ret)
     return !r.failed;
 }
 
+/* The bits that say "a histogram stands here" are no sample's. */
+static double float_plain(double v)
+{
+    const uint64_t nan = NORMAL_NAN_BITS;
+    return float_is_histogram(v) ? load_f64(&nan) : v;
+}
+
 static bool read_sample(struct str bytes, struct wire_sample *ret)
 {
     struct byte_reader r = reader_over(bytes);
@@ -136,7 +87,7 @@ static bool read_sample(struct str bytes, struct wire_sample *ret)
     *ret = (struct wire_sample){0};
     while (r.p < r.end && read_field(&r, &f)) {
         if (f.number == SAMPLE_VALUE && wants(&r, &f, WIRE_I64))
-            memcpy(&ret->value, &f.number_value, 8);
+            ret->value = float_plain(load_f64(&f.number_value));
         else if (f.number == SAMPLE_TIME && wants(&r, &f, WIRE_VARINT))
             ret->time_ms = (int64_t)f.number_value;
     }
@@ -174,6 +125,20 @@ static bool add_sample(struct write_request *to, struct wire_series *s, struct s
     return true;
 }
 
+static bool add_histogram(struct write_request *to, struct wire_series *s, struct str bytes)
+{
+    struct wire_histogram histogram;
+    int code = wire_histogram_read(bytes, &to->arena, &to->histogram_items_n, &histogram);
+    if (code == ERR_TOO_LARGE)
+        to->histogram_items_n = UINT32_MAX;
+    if (code)
+        return false;
+    s->histograms_n++;
+    to->histograms = mem_grow(to->histograms, &to->histograms_cap, to->histograms_n + 1u, sizeof *to->histograms);
+    to->histograms[to->histograms_n++] = histogram;
+    return true;
+}
+
 static void keep_series(struct write_request *to, const struct wire_series *s, const uint8_t *labels,
                         size_t labels_bytes)
 {
@@ -190,7 +155,10 @@ static void keep_series(struct write_request *to, const struct wire_series *s, c
 
 static bool read_series(struct write_request *to, struct str bytes)
 {
-    struct wire_series s = {.labels_at = to->labels_n, .samples_at = to->samples_n, .first_ordinal = to->ordinals_n};
+    struct wire_series s = {.labels_at = to->labels_n,
+                            .samples_at = to->samples_n,
+                            .histograms_at = to->histograms_n,
+                            .first_ordinal = to->ordinals_n};
     struct byte_reader r = reader_over(bytes);
     const uint8_t *labels = r.p, *labels_end = r.p; /* their first run */
     struct field f;
@@ -209,7 +177,7 @@ static bool read_series(struct write_request *to, struct str bytes)
         } else if (f.number == SERIES_SAMPLES) {
             r.failed |= !add_sample(to, &s, f.bytes);
         } else if (f.number == SERIES_HISTOGRAMS) {
-            s.histograms_n++;
+            r.failed |= !add_histogram(to, &s, f.bytes);
         }
     }
     keep_series(to, &s, labels, (size_t)(labels_end - labels));
@@ -239,13 +207,16 @@ static bool read_metadata(struct write_request *to, struct str bytes)
 
 static bool too_many_items(const struct write_request *r)
 {
-    return r->ordinals_n > WRITE_ITEMS_MAX || r->labels_n > WRITE_ITEMS_MAX || r->metadata_n > WRITE_ITEMS_MAX;
+    return r->ordinals_n > WRITE_ITEMS_MAX || r->labels_n > WRITE_ITEMS_MAX || r->metadata_n > WRITE_ITEMS_MAX ||
+           r->histogram_items_n > WRITE_ITEMS_MAX;
 }
 
 int write_request_parse(struct write_request *to, struct str body, struct err *e)
 {
     struct byte_reader r = reader_over(body);
     to->series_n = to->labels_n = to->samples_n = to->metadata_n = to->ordinals_n = 0;
+    to->histograms_n = to->histogram_items_n = 0;
+    arena_reset(&to->arena);
     while (r.p < r.end) {
         size_t at = (size_t)(r.p - (const uint8_t *)body.p);
         struct field f;
@@ -254,15 +225,15 @@ int write_request_parse(struct write_request *to, struct str body, struct err *e
             ok = f.wire == WIRE_BYTES && read_series(to, f.bytes);
         else if (ok && f.number == REQUEST_METADATA)
             ok = f.wire == WIRE_BYTES && read_metadata(to, f.bytes);
+        if (too_many_items(to))
+            return err_set(e, ERR_TOO_LARGE,
+                           "remote write body: more than %d samples, labels, buckets or metadata entries up to byte "
+                           "%zu; send smaller "
+                           "batches",
+                           WRITE_ITEMS_MAX, at);
         if (!ok)
             return err_set(e, ERR_BAD_DATA, "remote write body: malformed protobuf in the field at byte %zu of %zu", at,
                            body.n);
-        if (too_many_items(to))
-            return err_set(
-                e, ERR_TOO_LARGE,
-                "remote write body: more than %d samples, labels or metadata entries up to byte %zu; send smaller "
-                "batches",
-                WRITE_ITEMS_MAX, at);
     }
     return 0;
 }
@@ -270,7 +241,7 @@ int write_request_parse(struct write_request *to, struct str body, struct err *e
 size_t write_request_memory_bytes(const struct write_request *r)
 {
     return r->series_cap * sizeof *r->series + r->labels_cap * sizeof *r->labels + r->samples_cap * sizeof *r->samples +
-           r->metadata_cap * sizeof *r->metadata;
+           r->histograms_cap * sizeof *r->histograms + r->arena.used_bytes + r->metadata_cap * sizeof *r->metadata;
 }
 
 void write_request_done(struct write_request *r)
@@ -278,6 +249,8 @@ void write_request_done(struct write_request *r)
     mem_free(r->series);
     mem_free(r->labels);
     mem_free(r->samples);
+    mem_free(r->histograms);
     mem_free(r->metadata);
+    arena_done(&r->arena);
     *r = (struct write_request){0};
 }

@@ -17,9 +17,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/labels.h"
+#include "ingest/write_histogram.h"
 
-/* WRITE_ITEMS_MAX: samples, labels, metadata entries of one request, each: two bytes of a body may become 64 in memory.
- */
+/* WRITE_ITEMS_MAX: samples, labels, metadata entries, histograms' buckets and spans of one request, each: two bytes of
+ * a body may become 64 in memory. */
 enum { WRITE_BODY_MAX = 64 << 20, WRITE_LABELS_MAX = 256, WRITE_ITEMS_MAX = 4 << 20 };
 
 /* Snappy block format -> bytes in *buffer (grown, reused between requests). ERR_TOO_LARGE if more than max_bytes are
@@ -35,9 +36,9 @@ struct wire_series {
         wire_hash; /* XXH3 with the map seed of the label fields as they came (of the first run, if there are more) */
     uint32_t labels_at, labels_n;   /* in wire order */
     uint32_t samples_at, samples_n; /* in wire order */
-    uint32_t histograms_n;          /* seen; refused by admission until they are stored */
-    uint32_t first_ordinal;         /* of its samples over the whole request; histograms count too, after the floats */
-    bool too_many_labels;           /* over WRITE_LABELS_MAX: labels_n is cut, admission refuses it */
+    uint32_t histograms_at, histograms_n;
+    uint32_t first_ordinal; /* of its samples over the whole request; histograms count too, after the floats */
+    bool too_many_labels;   /* over WRITE_LABELS_MAX: labels_n is cut, admission refuses it */
 };
 struct wire_metadata {
     struct str name, help, unit;
@@ -48,10 +49,13 @@ struct write_request {
     struct wire_series *series;
     struct label *labels;
     struct wire_sample *samples;
+    struct wire_histogram *histograms;
     struct wire_metadata *metadata;
-    size_t series_cap, labels_cap, samples_cap, metadata_cap;
-    uint32_t series_n, labels_n, samples_n, metadata_n;
-    uint32_t ordinals_n; /* samples and histograms */
+    struct arena arena; /* what histograms point to */
+    size_t series_cap, labels_cap, samples_cap, histograms_cap, metadata_cap;
+    uint32_t series_n, labels_n, samples_n, histograms_n, metadata_n;
+    uint32_t histogram_items_n; /* buckets and the like */
+    uint32_t ordinals_n;        /* samples and histograms */
 };
 /*
  * Replaces what was in *r; the strings borrow from `body`. ERR_BAD_DATA "remote write body: ... at byte N",

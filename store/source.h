@@ -112,9 +112,9 @@ struct source_result {
      * arrays have room for packed_n + FRAME_SLACK. Returns how many. Needs no lock: the packed bytes are the result's.
      */
     uint32_t (*unpack)(const void *packed, int64_t start_ms, int64_t end_ms, int64_t *times_ms, double *values);
-    /* Likewise the native histograms packed in a series: the arrays have room for packed_histograms_n; what
-     * `histograms` points to is in `a`. Markers of a stale series are among the other samples, as numbers. ERR_LIMIT
-     * when the arena is full. May be NULL when no series has any. */
+    /* Native histograms packed in a series with start < t <= end, in any order; two of one time are the same. The
+     * arrays have room for packed_histograms_n; what `histograms` points to is in `a`. Stale markers among them are
+     * with the floats. Needs no lock. ERR_LIMIT when the arena is full. May be NULL when no series has any. */
     int (*unpack_histograms)(const void *packed, int64_t start_ms, int64_t end_ms, struct arena *a, int64_t *times_ms,
                              const struct histogram **histograms, uint32_t *ret_n, struct err *e);
     bool histograms_wanted; /* as the request said */

@@ -2,13 +2,11 @@
  * Histograms as bytes: whatever is sound comes back bit for bit, alone and in chunks, and whatever is not a chunk is
  * refused. Soundness itself: Prometheus' rules, one broken at a time.
  */
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/err.h"
-#include "base/float_text.h"
 #include "base/histogram_chunk.h"
+#include "base/histograms.h"
 #include "suite.h"
 
 static struct err e;
@@ -22,22 +20,6 @@ static void setup(void)
 static void teardown(void)
 {
     arena_done(&arena);
-}
-
-static uint64_t bits(double v)
-{
-    return load_u64(&v);
-}
-
-static unsigned below(unsigned n)
-{
-    return (unsigned)lrand48() % n;
-}
-
-static uint64_t random_u64(void)
-{
-    uint64_t v = (uint64_t)lrand48() << 42 ^ (uint64_t)lrand48() << 21 ^ (uint64_t)lrand48();
-    return v >> below(64);
 }
 
 /* ---- soundness ---- */
@@ -110,13 +92,15 @@ START_TEST(soundness_of_integers)
     refused(&h, "negative offset");
     h.positive.spans = far;
     refused(&h, "out of range");
-    for (int32_t end = -1; end <= 1; end += 2) { /* the farthest bucket there may be, and the next */
-        struct histogram_span one = {end * HISTOGRAM_INDEX_MAX - (end > 0 ? 2 : 0), 2};
+    /* the farthest bucket there may be, and the next */
+    const struct histogram_span ends[] = {{-HISTOGRAM_INDEX_MAX, 2}, {HISTOGRAM_INDEX_MAX - 2, 2}};
+    const struct histogram_span past[] = {{-HISTOGRAM_INDEX_MAX - 1, 2}, {HISTOGRAM_INDEX_MAX - 1, 2}};
+    for (int i = 0; i < 2; i++) {
         h = sound();
-        h.positive.spans = &one;
+        h.positive.spans = &ends[i];
         h.positive.spans_n = 1;
         ck_assert_ptr_null(histogram_exact_fault(&h));
-        one.offset += end;
+        h.positive.spans = &past[i];
         refused(&h, "out of range");
     }
     h = sound();
@@ -131,22 +115,22 @@ END_TEST
 
 START_TEST(soundness_of_doubles)
 {
-    uint64_t one[] = {bits(1.5)};
+    uint64_t one[] = {double_bits(1.5)};
     struct histogram_exact h = sound();
     h.floats = true;
-    h.count = bits(100); /* is not compared with the buckets: rounding */
-    h.zero_count = bits(0.25);
+    h.count = double_bits(100); /* is not compared with the buckets: rounding */
+    h.zero_count = double_bits(0.25);
     h.negative.counts = one;
     h.positive.counts_n = 0;
     h.positive.spans_n = 0;
     ck_assert_ptr_null(histogram_exact_fault(&h));
-    h.count = bits(-1);
+    h.count = double_bits(-1);
     refused(&h, "negative");
-    h.count = bits(1);
-    h.zero_count = bits(-1);
+    h.count = double_bits(1);
+    h.zero_count = double_bits(-1);
     refused(&h, "negative");
     h.zero_count = 0;
-    one[0] = bits(-0.1);
+    one[0] = double_bits(-0.1);
     refused(&h, "negative");
 }
 END_TEST
@@ -223,102 +207,14 @@ START_TEST(evaluation_sees_doubles)
     ck_assert_double_eq(v->positive.counts[1], 4);
     ck_assert_int_eq(v->positive.spans[2].offset, 4);
     h.floats = true;
-    h.count = bits(0.5);
+    h.count = double_bits(0.5);
     ck_assert_double_eq(histogram_of_exact(&h, &arena)->count, 0.5);
 }
 END_TEST
 
 /* ---- round trips ---- */
 
-enum { BUCKETS_MAX = 70, SAMPLES_MAX = 40 };
-struct made {
-    struct histogram_exact h;
-    struct histogram_span spans[2][BUCKETS_MAX];
-    uint64_t counts[2][BUCKETS_MAX];
-    double custom[BUCKETS_MAX];
-};
-
-static double random_count(void)
-{
-    static const double some[] = {0, 1, 0.1, 1e300, DBL_MIN, 5e-324};
-    return below(3) ? (double)random_u64() / 3 : some[below(6)];
-}
-
-static void make_side(struct made *m, int side, struct histogram_exact_side *ret)
-{
-    uint32_t n = 0;
-    ret->spans_n = below(5);
-    for (uint32_t i = 0; i < ret->spans_n; i++) {
-        uint32_t length = below(3) ? below(4) : below(17);
-        bool may_fall = i == 0 && m->h.schema != HISTOGRAM_SCHEMA_CUSTOM;
-        m->spans[side][i] = (struct histogram_span){(int32_t)below(6) - (may_fall ? 4000 : 0), length};
-        n += length;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        m->counts[side][i] = m->h.floats ? bits(random_count()) : random_u64() >> 8;
-    ret->spans = m->spans[side];
-    ret->counts = m->counts[side];
-    ret->counts_n = n;
-}
-
-static void add_up(struct made *m)
-{
-    if (m->h.floats)
-        return;
-    m->h.count = m->h.zero_count;
-    for (uint32_t i = 0; i < m->h.negative.counts_n; i++)
-        m->h.count += m->counts[0][i];
-    for (uint32_t i = 0; i < m->h.positive.counts_n; i++)
-        m->h.count += m->counts[1][i];
-    if (isnan(m->h.sum))
-        m->h.count += below(2) ? below(1000) : 0;
-}
-
-static void make(struct made *m)
-{
-    memset(m, 0, sizeof *m);
-    bool custom = !below(4);
-    struct histogram_exact *h = &m->h;
-    h->schema = custom ? HISTOGRAM_SCHEMA_CUSTOM : (int32_t)below(13) - 4;
-    h->floats = below(2);
-    h->reset = (enum histogram_reset)below(4);
-    uint64_t sum = below(4) ? bits(random_count()) : random_u64();
-    h->sum = below(8) ? load_f64(&sum) : (double)NAN;
-    if (!custom) {
-        h->zero_threshold = below(2) ? 0x1p-128 : random_count();
-        h->zero_count = h->floats ? bits(random_count()) : random_u64() >> 8;
-        make_side(m, 0, &h->negative);
-    }
-    make_side(m, 1, &h->positive);
-    if (custom) {
-        h->custom = m->custom;
-        h->custom_n = BUCKETS_MAX - 1;
-        for (uint32_t i = 0; i < h->custom_n; i++)
-            m->custom[i] = i * 0.1 - 3;
-    }
-    if (h->floats)
-        h->count = bits(random_count());
-    add_up(m);
-}
-
-/* As scrapes differ: most buckets a little more, sometimes all anew, a stop, a reset. */
-static void change(struct made *m)
-{
-    unsigned how = below(12);
-    if (how == 0) {
-        make(m);
-        return;
-    }
-    m->h.reset = below(8) ? m->h.reset : (enum histogram_reset)below(4);
-    m->h.sum += random_count();
-    for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < BUCKETS_MAX; i++)
-            if (m->h.floats)
-                m->counts[side][i] = below(3) ? m->counts[side][i] : bits(random_count());
-            else
-                m->counts[side][i] = how == 1 ? below(3) : m->counts[side][i] + (how == 2 ? 1000000 : below(how));
-    add_up(m);
-}
+enum { SAMPLES_MAX = 40 };
 
 static void same(const struct histogram_exact *got, const struct histogram_exact *want)
 {
@@ -331,21 +227,19 @@ static void same(const struct histogram_exact *got, const struct histogram_exact
 /* A chunk of changing histograms; at a random place it is taken up again from its bytes. */
 static void random_chunk(void)
 {
-    static struct made made, wanted[SAMPLES_MAX];
+    static struct made_histogram made, wanted[SAMPLES_MAX];
     static int64_t times_ms[SAMPLES_MAX];
     struct histogram_chunk c = {0};
-    uint32_t n = 1 + below(SAMPLES_MAX), resume = below(SAMPLES_MAX);
-    int64_t t = below(3) ? (int64_t)below(1000000) : below(2) ? -(INT64_C(1) << 60) : INT64_MAX / 2;
-    make(&made);
+    uint32_t n = 1 + draw_below(SAMPLES_MAX), resume = draw_below(SAMPLES_MAX);
+    int64_t t = draw_below(3) ? (int64_t)draw_below(1000000) : draw_below(2) ? -(INT64_C(1) << 60) : INT64_MAX / 2;
+    made_make(&made);
     for (uint32_t i = 0; i < n; i++) {
         if (i > 0)
-            change(&made);
+            made_change(&made);
         ck_assert_msg(!histogram_exact_fault(&made.h), "%s", histogram_exact_fault(&made.h));
-        struct made *w = &wanted[i];
-        *w = made;
-        w->h.negative.spans = w->spans[0], w->h.positive.spans = w->spans[1], w->h.custom = w->custom;
-        w->h.negative.counts = w->counts[0], w->h.positive.counts = w->counts[1];
-        times_ms[i] = t += 1 + (below(4) ? 15000 + (int64_t)below(10) : (int64_t)(random_u64() >> 4));
+        struct made_histogram *w = &wanted[i];
+        made_copy(w, &made);
+        times_ms[i] = t += 1 + (draw_below(4) ? 15000 + (int64_t)draw_below(10) : (int64_t)(draw_u64() >> 4));
         histogram_chunk_add(&c, t, &w->h);
         if (i == resume) {
             struct histogram_chunk again = {0};
@@ -378,7 +272,7 @@ static void random_chunk(void)
     for (uint32_t i = 0; i < got_n; i++) {
         const struct histogram *want = histogram_of_exact(&wanted[i + 1].h, &arena);
         ck_assert_int_eq(got_ms[i], times_ms[i + 1]);
-        ck_assert_uint_eq(bits(got[i]->count), bits(want->count));
+        ck_assert_uint_eq(double_bits(got[i]->count), double_bits(want->count));
         ck_assert_mem_eq(got[i]->positive.counts, want->positive.counts, want->positive.counts_n * sizeof(double));
     }
     histogram_chunk_done(&c);
@@ -434,15 +328,15 @@ static void read_hostile(const uint8_t *p, size_t n)
 
 START_TEST(hostile_bytes_are_refused)
 {
-    static struct made made;
+    static struct made_histogram made;
     struct histogram_chunk c = {0};
     srand48(5);
     for (int round = 0; round < 60; round++) {
         histogram_chunk_clear(&c);
-        make(&made);
+        made_make(&made);
         for (int i = 0; i < 5; i++) {
             histogram_chunk_add(&c, i * 15000, &made.h);
-            change(&made);
+            made_change(&made);
         }
         uint8_t *p = (uint8_t *)c.bytes.p;
         for (size_t n = 0; n < c.bytes.n; n++) {
@@ -452,9 +346,9 @@ START_TEST(hostile_bytes_are_refused)
         }
         for (size_t i = 0; i < c.bytes.n; i++) {
             uint8_t was = p[i];
-            p[i] = (uint8_t)(p[i] ^ 1 << below(8));
+            p[i] = (uint8_t)(p[i] ^ 1 << draw_below(8));
             read_hostile(p, c.bytes.n);
-            p[i] = below(2) ? 255 : 0;
+            p[i] = draw_below(2) ? 255 : 0;
             read_hostile(p, c.bytes.n);
             p[i] = was;
         }

@@ -16,16 +16,21 @@ static void walk(struct str body)
     struct write_request r = {0};
     struct err e = {0};
     if (write_request_parse(&r, body, &e) == 0) {
-        uint32_t labels_n = 0, samples_n = 0, ordinals_n = 0;
+        uint32_t histograms_n = 0, labels_n = 0, samples_n = 0, ordinals_n = 0;
         for (uint32_t i = 0; i < r.series_n; i++) {
             const struct wire_series *s = &r.series[i];
             MUST(s->labels_n <= WRITE_LABELS_MAX && s->first_ordinal == ordinals_n);
             MUST(s->labels_at == labels_n && s->samples_at == samples_n);
             labels_n += s->labels_n;
             samples_n += s->samples_n;
+            MUST(s->histograms_at == histograms_n);
+            histograms_n += s->histograms_n;
             ordinals_n += s->samples_n + s->histograms_n;
         }
         MUST(labels_n == r.labels_n && samples_n == r.samples_n && ordinals_n == r.ordinals_n);
+        MUST(histograms_n == r.histograms_n);
+        for (uint32_t i = 0; i < r.histograms_n; i++)
+            MUST(r.histograms[i].fault || !histogram_exact_fault(&r.histograms[i].v));
         for (uint32_t i = 0; i < r.labels_n; i++) {
             must_lie_inside(body, r.labels[i].name);
             must_lie_inside(body, r.labels[i].value);

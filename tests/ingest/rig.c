@@ -135,7 +135,10 @@ void rig_encode(const struct rig_sample *samples, size_t n, struct strbuf *out)
     for (size_t i = 0; i < n; i++) {
         strbuf_clear(&series);
         put_labels(&series, samples[i].series);
-        wire_sample(&series, samples[i].time_ms, samples[i].value);
+        if (samples[i].histogram)
+            wire_histogram(&series, samples[i].time_ms, samples[i].histogram, true);
+        else
+            wire_sample(&series, samples[i].time_ms, samples[i].value);
         wire_bytes(&plain, 1, series.p, series.n);
     }
     wire_compress(&plain, out);

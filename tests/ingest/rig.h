@@ -37,6 +37,7 @@ struct rig_sample {
     const char *series; /* name{a="b"} */
     int64_t time_ms;
     double value;
+    const struct histogram_exact *histogram; /* instead of the value; NULL: none */
 };
 /* One request; returns ingest_write's code. */
 int rig_send(struct rig *r, const struct rig_sample *samples, size_t n, int64_t receive_ms, struct write_result *ret);

@@ -5,6 +5,7 @@
 #ifndef TESTS_INGEST_WIRE_H
 #define TESTS_INGEST_WIRE_H
 
+#include "base/histogram_exact.h"
 #include "base/str.h"
 
 void wire_varint(struct strbuf *b, uint64_t v);
@@ -15,6 +16,9 @@ void wire_bytes(struct strbuf *b, uint64_t field, const void *p, size_t n);
 /* A Label in a TimeSeries, a Sample in one; both fields written even when zero. */
 void wire_label(struct strbuf *series, struct str name, struct str value);
 void wire_sample(struct strbuf *series, int64_t time_ms, double value);
+/* A Histogram in a TimeSeries, as Prometheus writes it: zero fields left out, repeated numbers packed or, as readers
+ * must accept too, one a field. */
+void wire_histogram(struct strbuf *series, int64_t time_ms, const struct histogram_exact *h, bool packed);
 /* The body as it is sent. Replaces what is in *out. */
 void wire_compress(const struct strbuf *plain, struct strbuf *out);
 

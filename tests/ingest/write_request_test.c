@@ -5,6 +5,7 @@
 #include "ingest/write_request.h"
 
 #include "base/alloc.h"
+#include "base/histograms.h"
 #include "ingest/wire.h"
 #include "suite.h"
 
@@ -31,12 +32,14 @@ static int code_of(const struct strbuf *body)
 
 /* ---- round trips ---- */
 
-enum { SERIES_MAX = 20, LABELS_MAX = 300, SAMPLES_MAX = 5, TEXT_MAX = 400 };
+enum { SERIES_MAX = 20, LABELS_MAX = 300, SAMPLES_MAX = 5, HISTOGRAMS_MAX = 3, TEXT_MAX = 400 };
 
 struct made_series {
     uint32_t labels_n, samples_n, histograms_n;
     struct strbuf names[LABELS_MAX], values[LABELS_MAX];
     struct wire_sample samples[SAMPLES_MAX];
+    struct made_histogram histograms[HISTOGRAMS_MAX];
+    int64_t histogram_times_ms[HISTOGRAMS_MAX];
 };
 
 static unsigned below(unsigned n)
@@ -137,6 +140,25 @@ static void add_sample(struct strbuf *series, struct made_series *m)
     strbuf_done(&sample);
 }
 
+static void add_histogram(struct strbuf *series, struct made_series *m)
+{
+    struct made_histogram *h = &m->histograms[m->histograms_n];
+    int64_t *time_ms = &m->histogram_times_ms[m->histograms_n++];
+    struct strbuf field = {0}, message = {0};
+    made_make(h);
+    *time_ms = below(6) ? (int64_t)random_bits() : 0;
+    wire_histogram(&field, *time_ms, &h->h, below(2));
+    /* With fields that are not known among its own: they follow the key of the field and its length. */
+    struct byte_reader r = {(const uint8_t *)field.p + 1, (const uint8_t *)field.p + field.n, false};
+    read_varint(&r);
+    wire_bytes(&message, 17, "unknown", below(8));
+    strbuf_add(&message, r.p, reader_left(&r));
+    wire_bytes(&message, 17 + random_bits() % 1000000, "unknown", below(8));
+    add_text(series, 4, view(&message));
+    strbuf_done(&message);
+    strbuf_done(&field);
+}
+
 static void add_series(struct strbuf *body, struct made_series *m)
 {
     struct strbuf series = {0};
@@ -148,15 +170,27 @@ static void add_series(struct strbuf *body, struct made_series *m)
         else if (m->samples_n < samples)
             add_sample(&series, m);
         maybe_unknown(&series);
-        if (!below(20)) { /* a histogram; and an exemplar, which says nothing */
-            wire_bytes(&series, 4, "any", 3);
+        if (!below(20)) /* an exemplar, which says nothing */
             wire_bytes(&series, 3, "any", 3);
-            m->histograms_n++;
-        }
+        if (!below(8) && m->histograms_n < HISTOGRAMS_MAX)
+            add_histogram(&series, m);
     }
     maybe_unknown(body);
     add_text(body, 1, view(&series));
     strbuf_done(&series);
+}
+
+static void check_histograms(const struct write_request *r, const struct wire_series *s, const struct made_series *m)
+{
+    ck_assert_uint_eq(s->histograms_n, m->histograms_n);
+    for (uint32_t i = 0; i < m->histograms_n; i++) {
+        const struct wire_histogram *w = &r->histograms[s->histograms_at + i];
+        ck_assert_msg(!w->fault, "%s", w->fault);
+        ck_assert_int_eq(w->time_ms, m->histogram_times_ms[i]);
+        ck_assert(histogram_exact_eq(&w->v, &m->histograms[i].h));
+        ck_assert_int_eq(w->v.reset, m->histograms[i].h.reset);
+        ck_assert_uint_eq(w->v.positive.spans_n, m->histograms[i].h.positive.spans_n);
+    }
 }
 
 static void check_series(const struct write_request *r, const struct wire_series *s, const struct made_series *m)
@@ -165,7 +199,7 @@ static void check_series(const struct write_request *r, const struct wire_series
     ck_assert_uint_eq(s->labels_n, labels_n);
     ck_assert_int_eq(s->too_many_labels, m->labels_n > WRITE_LABELS_MAX);
     ck_assert_uint_eq(s->samples_n, m->samples_n);
-    ck_assert_uint_eq(s->histograms_n, m->histograms_n);
+    check_histograms(r, s, m);
     for (uint32_t i = 0; i < labels_n; i++) {
         const struct label *l = &r->labels[s->labels_at + i];
         ck_assert(str_eq(l->name, view(&m->names[i])));
@@ -192,6 +226,7 @@ START_TEST(round_trips)
     static struct made_series made[SERIES_MAX];
     struct write_request r = {0};
     srand((unsigned)suite_seed("ingest/write_request"));
+    srand48(rand());
     for (int trial = 0; trial < 300; trial++) {
         struct strbuf body = {0};
         unsigned n = below(SERIES_MAX + 1), seen = 0;
@@ -370,6 +405,114 @@ START_TEST(lengths_and_keys_out_of_range)
 }
 END_TEST
 
+/* ---- histograms ---- */
+
+/* A body of one series of one histogram, whose message is `message`. */
+static void histogram_body(struct strbuf *body, const struct strbuf *message)
+{
+    struct strbuf series = {0};
+    wire_bytes(&series, 4, message->p, message->n);
+    wire_bytes(body, 1, series.p, series.n);
+    strbuf_done(&series);
+}
+
+START_TEST(wire_types_of_histograms)
+{
+    /* Bit t: wire type t is good for the field with this content. Repeated numbers may be packed: an empty run. */
+    static const unsigned good[] = {0,     1,     2, 2,     1,     2, 1, 2,     4,
+                                    1 | 4, 2 | 4, 4, 1 | 4, 2 | 4, 1, 1, 2 | 4, 1 | 2 | 4 | 32};
+    for (uint64_t field = 1; field < sizeof good / sizeof good[0]; field++)
+        for (unsigned type = 0; type < 8; type++) {
+            struct strbuf message = {0}, body = {0};
+            wire_key(&message, field, type);
+            strbuf_add(&message, "\0\0\0\0\0\0\0", type == 1 ? 8 : type == 5 ? 4 : 1);
+            histogram_body(&body, &message);
+            ck_assert_msg(code_of(&body) == (good[field] >> type & 1 ? 0 : ERR_BAD_DATA), "field %d, wire type %u",
+                          (int)field, type);
+            strbuf_done(&message);
+            strbuf_done(&body);
+        }
+}
+END_TEST
+
+/* The one histogram of a message, which must be well-formed. */
+static struct wire_histogram histogram_of(struct write_request *r, const char *message, size_t n)
+{
+    struct strbuf body = {0}, plain = {0};
+    strbuf_add(&plain, message, n);
+    histogram_body(&body, &plain);
+    must_parse(r, &body);
+    ck_assert_uint_eq(r->histograms_n, 1);
+    strbuf_done(&plain);
+    strbuf_done(&body); /* numbers are not borrowed from it */
+    return r->histograms[0];
+}
+#define HISTOGRAM_OF(literal) histogram_of(&r, literal, sizeof(literal) - 1)
+
+START_TEST(histograms_of_few_fields)
+{
+    struct write_request r = {0};
+    struct wire_histogram h = HISTOGRAM_OF(""); /* all zero: sound, and empty */
+    ck_assert_ptr_null(h.fault);
+    ck_assert(!h.v.floats && h.v.count == 0 && h.v.schema == 0 && h.time_ms == 0);
+    /* counts 3, 1: steps +3, -2; packed, then each alone */
+    h = HISTOGRAM_OF("\x08\x04\x5a\x02\x10\x02\x62\x02\x06\x03");
+    ck_assert_ptr_null(h.fault);
+    ck_assert(h.v.count == 4 && h.v.positive.counts_n == 2 && h.v.positive.counts[0] == 3 &&
+              h.v.positive.counts[1] == 1);
+    h = HISTOGRAM_OF("\x08\x04\x5a\x02\x10\x02\x60\x06\x60\x03");
+    ck_assert(!h.fault && h.v.positive.counts_n == 2 && h.v.positive.counts[1] == 1);
+    /* of a oneof the last counts: 5, then 0.0; the integer zero bucket is not that of a float histogram */
+    h = HISTOGRAM_OF("\x08\x05\x11\0\0\0\0\0\0\0\0\x30\x07");
+    ck_assert(!h.fault && h.v.floats && h.v.count == 0 && h.v.zero_count == 0);
+    /* a count that falls below zero, spans without buckets, a schema that is not known */
+    h = HISTOGRAM_OF("\x5a\x02\x10\x02\x62\x02\x02\x03");
+    ck_assert(h.fault && strstr(h.fault, "negative"));
+    h = HISTOGRAM_OF("\x5a\x02\x10\x02");
+    ck_assert(h.fault && strstr(h.fault, "differ in number"));
+    h = HISTOGRAM_OF("\x20\x12");
+    ck_assert(h.fault && strstr(h.fault, "schema"));
+    write_request_done(&r);
+}
+END_TEST
+
+/* 2^22 buckets of a byte each are over the limit of a request; half as many are only no histogram. */
+START_TEST(buckets_are_bounded)
+{
+    for (int half = 0; half < 2; half++) {
+        size_t n = WRITE_ITEMS_MAX >> half;
+        struct strbuf message = {0}, body = {0};
+        struct write_request r = {0};
+        char *zeros = mem_zalloc(n);
+        struct err e = {0};
+        wire_bytes(&message, 12, zeros, n);
+        histogram_body(&body, &message);
+        ck_assert_int_eq(parse(&r, &body, &e), half ? 0 : ERR_TOO_LARGE);
+        if (half)
+            ck_assert(r.histograms[0].fault && strstr(r.histograms[0].fault, "more buckets"));
+        write_request_done(&r);
+        mem_free(zeros);
+        strbuf_done(&message);
+        strbuf_done(&body);
+    }
+}
+END_TEST
+
+/* The bits that stand for a histogram among doubles are no sample's. */
+START_TEST(histogram_marker_is_an_ordinary_nan)
+{
+    struct strbuf series = {0}, body = {0};
+    struct write_request r = {0};
+    wire_sample(&series, 1, float_histogram());
+    wire_bytes(&body, 1, series.p, series.n);
+    must_parse(&r, &body);
+    ck_assert_uint_eq(load_u64(&r.samples[0].value), 0x7ff8000000000001);
+    write_request_done(&r);
+    strbuf_done(&series);
+    strbuf_done(&body);
+}
+END_TEST
+
 START_TEST(malformed_names_its_field)
 {
     struct strbuf body = {0};
@@ -486,6 +629,10 @@ int main(void)
     tcase_add_test(tcase, every_truncation);
     tcase_add_test(tcase, wire_types);
     tcase_add_test(tcase, lengths_and_keys_out_of_range);
+    tcase_add_test(tcase, wire_types_of_histograms);
+    tcase_add_test(tcase, histograms_of_few_fields);
+    tcase_add_test(tcase, buckets_are_bounded);
+    tcase_add_test(tcase, histogram_marker_is_an_ordinary_nan);
     tcase_add_test(tcase, malformed_names_its_field);
     tcase_add_test(tcase, too_many_samples);
     tcase_add_test(tcase, too_many_labels_and_metadata);
