@@ -4,7 +4,7 @@
 
 #include "executor/panes.h"
 #include "executor/stored.h"
-#include "promql/function.h"
+#include "plan/root_expr.h"
 #include "promql/print.h"
 
 struct binder {
@@ -176,26 +176,11 @@ static uint32_t add_site(struct binder *b, uint32_t id)
     return in == PLAN_NONE ? PLAN_NONE : add_query_node(b, PLAN_OP_ESTIMATE, l, &in, 1);
 }
 
-/* Does the operator's result depend on the order of its operands' series? Sums do in their last bits. */
-static bool minds_order(const struct expr *e)
-{
-    if (e->kind == EXPR_AGGREGATE)
-        return e->aggregate != AGGREGATE_COUNT && e->aggregate != AGGREGATE_GROUP && e->aggregate != AGGREGATE_MIN &&
-               e->aggregate != AGGREGATE_MAX && e->aggregate != AGGREGATE_QUANTILE;
-    if (e->kind != EXPR_CALL)
-        return false;
-    enum function_id id = e->function->id;
-    return id == FUNCTION_sort || id == FUNCTION_sort_desc || id == FUNCTION_sort_by_label ||
-           id == FUNCTION_sort_by_label_desc;
-}
-
-/* The series of a stored root or of states by labels come in an order of their own, so they stand in for their
- * expression only where no operator above minds. */
 static void mark_order(struct binder *b)
 {
     for (uint32_t i = b->logical->nodes_n; i-- > 0;) {
         const struct logical_node *l = &b->logical->nodes[i];
-        bool minds = b->ordered[i] || minds_order(l->expr);
+        bool minds = root_order_minded(l->expr, b->ordered[i]);
         for (uint32_t j = 0; j < l->in_n; j++)
             b->ordered[b->logical->edges[l->in_first + j]] |= minds;
     }

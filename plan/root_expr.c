@@ -129,6 +129,24 @@ static bool order_is_fixed(const struct expr *e)
     }
 }
 
+/* Does the operator's result depend on the order of its operands' series? Sums do in their last bits. */
+static bool minds_order(const struct expr *e)
+{
+    if (e->kind == EXPR_AGGREGATE)
+        return e->aggregate != AGGREGATE_COUNT && e->aggregate != AGGREGATE_GROUP && e->aggregate != AGGREGATE_MIN &&
+               e->aggregate != AGGREGATE_MAX && e->aggregate != AGGREGATE_QUANTILE;
+    if (e->kind != EXPR_CALL)
+        return false;
+    enum function_id id = e->function->id;
+    return id == FUNCTION_sort || id == FUNCTION_sort_desc || id == FUNCTION_sort_by_label ||
+           id == FUNCTION_sort_by_label_desc;
+}
+
+bool root_order_minded(const struct expr *e, bool minded)
+{
+    return minded || minds_order(e);
+}
+
 /* ---- the whole ---- */
 
 /* Recursion is as deep as the tree, which the parser bounds. */

@@ -24,6 +24,13 @@ int64_t root_expr_reach_ms(const struct expr *e);
 /* Would a request with this look-back and default step (0: the defaults) compute the same? */
 bool root_expr_serves(const struct expr *e, int64_t lookback_ms, int64_t default_step_ms);
 
+/*
+ * A stored root, and states by labels, give their series in an order of their own. So they stand in for a part of a query
+ * only where no operator above minds the order of its operands' series. Does what is above the operands of `e` mind, when `minded` says so of
+ * what is above e itself (of a query's root: nothing)? Planner and executor walk a query down with this.
+ */
+bool root_order_minded(const struct expr *e, bool minded);
+
 /* The identity of a plan's stored root: what ties it to results in the store. */
 void plan_root_identity(const struct plan *p, uint32_t root, uint8_t ret[IDENTITY_BYTES]);
 /* Are all of these times of its grid? */

@@ -1,9 +1,9 @@
 /*
  * Choice: the workload as one selection problem, and its answer read back. A demand is a root group with its allowed
  * candidates as choices; a chain is an item, built and kept once however many read it, as far back as the farthest of
- * them; it requires the raw read of its (source, refresh window), paid once for all chains of that window. A whole that
- * may read stored roots is a root group too: its parts, which reach the demands of its sites, or one of the stored
- * roots, each an item.
+ * them; it requires the raw read of its (source, refresh window), paid once for all chains of that window. A spot that
+ * may be answered at once is a group too: its parts, which reach the groups of spots and demands below, or one of the
+ * ways to answer it at once with the items that this needs. Only what is needed whatever is chosen is a root group.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,8 +21,9 @@ struct stated {
     uint32_t *read_item, *chain_item; /* SELECTION_NONE: nobody may read it */
     uint32_t *candidate_of;           /* by choice of a demand */
     uint32_t *kept_item;
-    uint32_t *whole_group; /* by whole: its group; SELECTION_NONE: it has none */
-    uint32_t *kept_of;     /* by choice of a whole; PLAN_NONE: its parts */
+    uint32_t *spot_group; /* by spot: its group; SELECTION_NONE: it has none, as its parts are all there is */
+    uint32_t *at_once_of; /* by choice of a spot; PLAN_NONE: its parts */
+    uint32_t *reader;     /* scratch: by demand, then by spot */
 };
 
 static bool state_items(struct stated *t)
@@ -88,25 +89,35 @@ static void state_groups(struct stated *t)
     }
 }
 
-/* Wholes after all demands: a group reaches only those before it. */
-static void state_wholes(struct stated *t)
+static void need_items(struct stated *t, const struct spot *s, const struct at_once *way)
+{
+    switch (way->form) {
+    case AT_ONCE_STORED:
+        selection_need(&t->s, t->kept_item[way->kept], (double)s->length_ms);
+        break;
+    }
+}
+
+/* Spots after all demands, and what is below before what is above: a group reaches only those before it. */
+static void state_spots(struct stated *t)
 {
     struct planning *p = t->p;
-    for (uint32_t i = 0; i < p->wholes_n; i++) {
-        const struct whole *w = &p->wholes[i];
-        t->whole_group[i] = SELECTION_NONE;
-        if (w->n == 0)
+    for (uint32_t i = 0; i < p->spots_n; i++) {
+        const struct spot *s = &p->spots[i];
+        t->spot_group[i] = SELECTION_NONE;
+        if (s->n == 0)
             continue;
-        t->whole_group[i] = selection_add_group(&t->s, true);
-        t->kept_of[selection_add_choice(&t->s, w->rest_cost, 0)] = PLAN_NONE;
-        uint32_t first = p->sites_first[w->query], end = p->sites_first[w->query + 1];
-        for (uint32_t k = first; k < end; k++)
-            if (k == first || p->sites[k].demand != p->sites[k - 1].demand)
-                selection_reach(&t->s, p->sites[k].demand);
-        bool may_store = !p->options || p->options->forced == 0;
-        for (uint32_t k = w->first; may_store && k < w->first + w->n && !arena_failed(p->arena); k++) {
-            t->kept_of[selection_add_choice(&t->s, w->query_cost[k - w->first], 0)] = p->fits[k];
-            selection_need(&t->s, t->kept_item[p->fits[k]], (double)w->length_ms);
+        t->spot_group[i] = selection_add_group(&t->s, s->needed);
+        t->at_once_of[selection_add_choice(&t->s, s->rest_cost, 0)] = PLAN_NONE;
+        for (uint32_t k = s->parts_first; k < s->parts_first + s->parts_n; k++) {
+            const struct part *part = &p->parts[k];
+            selection_reach(&t->s, part->spot != PLAN_NONE ? t->spot_group[part->spot] : part->demand);
+        }
+        for (uint32_t k = s->first; k < s->first + s->n && !arena_failed(p->arena); k++) {
+            if (p->at_once[k].reason)
+                continue;
+            t->at_once_of[selection_add_choice(&t->s, p->at_once[k].query_cost, 0)] = k;
+            need_items(t, s, &p->at_once[k]);
         }
     }
 }
@@ -118,8 +129,9 @@ static int state_problem(struct stated *t, struct err *e)
     t->chain_item = ARENA_ARRAY(p->arena, uint32_t, p->chains_n);
     t->candidate_of = ARENA_ARRAY(p->arena, uint32_t, p->candidates_n);
     t->kept_item = ARENA_ARRAY(p->arena, uint32_t, p->kept_n);
-    t->whole_group = ARENA_ARRAY(p->arena, uint32_t, p->wholes_n);
-    t->kept_of = ARENA_ARRAY(p->arena, uint32_t, (size_t)p->candidates_n + p->wholes_n + p->fits_n);
+    t->spot_group = ARENA_ARRAY(p->arena, uint32_t, p->spots_n);
+    t->at_once_of = ARENA_ARRAY(p->arena, uint32_t, (size_t)p->candidates_n + p->spots_n + p->at_once_n);
+    t->reader = arena_zalloc(p->arena, ((size_t)p->demands_n + p->spots_n) * sizeof *t->reader);
     int rc = arena_check(p->arena, "planning", e);
     if (rc != 0)
         return rc;
@@ -128,32 +140,59 @@ static int state_problem(struct stated *t, struct err *e)
     if (state_items(t))
         state_groups(t);
     if (!arena_failed(p->arena))
-        state_wholes(t);
+        state_spots(t);
     return arena_check(p->arena, "planning", e);
 }
 
-static void take_wholes(const struct stated *t)
+static void count_users(struct planning *p, const struct spot *s, const struct at_once *way)
+{
+    switch (way->form) {
+    case AT_ONCE_STORED: {
+        struct kept *k = &p->kept[way->kept];
+        k->users_n++;
+        k->length_ms = k->length_ms > s->length_ms ? k->length_ms : s->length_ms;
+        break;
+    }
+    }
+}
+
+/* What a query reads: its root, and of what is read from its parts these. `reader` by demand, then by spot: the last
+ * query that reads it + 1. */
+static void mark_read(struct planning *p, uint32_t q, uint32_t *reader)
+{
+    uint32_t *spot_reader = reader + p->demands_n;
+    for (uint32_t i = p->query_spots_first[q + 1]; i-- > p->query_spots_first[q];) {
+        struct query_spot *mine = &p->query_spots[i];
+        struct spot *s = &p->spots[mine->spot];
+        mine->read = i + 1 == p->query_spots_first[q + 1] || spot_reader[mine->spot] == q + 1;
+        s->readers_n += mine->read;
+        if (mine->read && s->chosen != PLAN_NONE)
+            count_users(p, s, &p->at_once[s->chosen]);
+        for (uint32_t k = s->parts_first; mine->read && s->chosen == PLAN_NONE && k < s->parts_first + s->parts_n; k++)
+            *(p->parts[k].spot != PLAN_NONE ? &spot_reader[p->parts[k].spot] : &reader[p->parts[k].demand]) = q + 1;
+    }
+    for (uint32_t i = p->sites_first[q]; i < p->sites_first[q + 1]; i++) {
+        p->sites[i].read = reader[p->sites[i].demand] == q + 1;
+        p->demands[p->sites[i].demand].readers_n += p->sites[i].read;
+    }
+}
+
+static void take_spots(const struct stated *t)
 {
     struct planning *p = t->p;
-    for (uint32_t i = 0; i < p->wholes_n; i++)
-        if (t->whole_group[i] != SELECTION_NONE)
-            p->wholes[i].chosen = t->kept_of[p->answer.choice[t->whole_group[i]]];
-    for (uint32_t q = 0; q < p->w->queries_n; q++) {
-        const struct whole *w = &p->wholes[p->whole_of[q]];
-        for (uint32_t i = p->sites_first[q]; w->chosen == PLAN_NONE && i < p->sites_first[q + 1]; i++)
-            p->demands[p->sites[i].demand].readers_n++;
-        if (w->chosen == PLAN_NONE)
-            continue;
-        struct kept *k = &p->kept[w->chosen];
-        k->users_n++;
-        k->length_ms = k->length_ms > w->length_ms ? k->length_ms : w->length_ms;
+    for (uint32_t i = 0; i < p->spots_n; i++) {
+        uint32_t group = t->spot_group[i];
+        uint32_t choice = group == SELECTION_NONE ? SELECTION_NONE : p->answer.choice[group];
+        p->spots[i].chosen = choice == SELECTION_NONE ? PLAN_NONE : t->at_once_of[choice];
     }
+    for (uint32_t q = 0; q < p->w->queries_n; q++)
+        mark_read(p, q, t->reader);
 }
 
 static void take_choices(const struct stated *t)
 {
     struct planning *p = t->p;
-    take_wholes(t);
+    take_spots(t);
     for (uint32_t i = 0; i < p->demands_n; i++) {
         struct demand *d = &p->demands[i];
         uint32_t choice = p->answer.choice[i], free_choice = p->answer.free_choice[i];
@@ -194,6 +233,18 @@ static void add_bytes(struct strbuf *out, double bytes)
     strbuf_printf(out, "%.4g %s", bytes, units[unit]);
 }
 
+/* Of what one reader reads at once. */
+static double held_by(const struct planning *p, const struct at_once *way)
+{
+    switch (way->form) {
+    case AT_ONCE_STORED: {
+        const struct kept *k = &p->kept[way->kept];
+        return k->memory_bytes_s * (double)(k->length_ms + k->grid.step_ms) / 1000 / k->users_n;
+    }
+    }
+    return 0;
+}
+
 /* What each query holds of the chains chosen, shared evenly among the demands of a chain and the queries of a demand.
  */
 static uint32_t find_culprits(const struct planning *p, struct culprit *culprits)
@@ -201,12 +252,14 @@ static uint32_t find_culprits(const struct planning *p, struct culprit *culprits
     uint32_t n = 0;
     for (uint32_t q = 0; q < p->w->queries_n; q++) {
         double bytes = 0;
-        uint32_t kept = p->wholes[p->whole_of[q]].chosen;
-        if (kept != PLAN_NONE) {
-            const struct kept *k = &p->kept[kept];
-            bytes = k->memory_bytes_s * (double)(k->length_ms + k->grid.step_ms) / 1000 / k->users_n;
+        for (uint32_t i = p->query_spots_first[q]; i < p->query_spots_first[q + 1]; i++) {
+            const struct spot *s = &p->spots[p->query_spots[i].spot];
+            if (p->query_spots[i].read && s->chosen != PLAN_NONE)
+                bytes += held_by(p, &p->at_once[s->chosen]);
         }
-        for (uint32_t i = p->sites_first[q]; kept == PLAN_NONE && i < p->sites_first[q + 1]; i++) {
+        for (uint32_t i = p->sites_first[q]; i < p->sites_first[q + 1]; i++) {
+            if (!p->sites[i].read)
+                continue;
             const struct demand *d = &p->demands[p->sites[i].demand];
             const struct candidate *c = &p->candidates[d->chosen];
             if (c->form == FORM_RAW)

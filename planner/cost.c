@@ -253,7 +253,7 @@ double cost_memory(const struct planning *p, const struct chain *c, int64_t rete
 
 /* What flows out of a node at each step: how many series, and of which metric (NULL: unknown, or of several). */
 struct flow {
-    double cost, series_n;
+    double cost, own, series_n; /* own: of the cost what is not its arguments' */
     const struct workload_metric *metric;
 };
 
@@ -285,14 +285,15 @@ static struct flow raw_rest(const struct planning *p, const struct expr *e, bool
 {
     struct site site;
     bool is_site = !in_subquery && site_of(e, &site);
-    struct flow out = {0, 0, NULL};
+    struct flow out = {0, 0, 0, NULL};
     if (e->kind == EXPR_SELECTOR) {
         double interval_ms;
         out.metric =
             load_of(p->metrics_by_name, p->w->metrics_n, e->matchers, e->matchers_n, &out.series_n, &interval_ms);
         double window = fmax(1, (double)e->range_ms / interval_ms);
         double scanned = out.series_n * (window + length_ms / interval_ms);
-        out.cost = ops_and_bytes(p, scanned + out.series_n * steps_n * (window + 1), scanned * COST_RAW_ROW_BYTES);
+        out.own = ops_and_bytes(p, scanned + out.series_n * steps_n * (window + 1), scanned * COST_RAW_ROW_BYTES);
+        out.cost = out.own;
         return out;
     }
     if (e->kind == EXPR_SUBQUERY) {
@@ -319,14 +320,30 @@ static struct flow raw_rest(const struct planning *p, const struct expr *e, bool
         rows += out.series_n;
     }
     if (e->kind == EXPR_AGGREGATE || e->kind == EXPR_BINARY || e->kind == EXPR_UNARY || e->kind == EXPR_CALL)
-        out.cost += ops_and_bytes(p, rows * steps_n, 0);
+        out.own = ops_and_bytes(p, rows * steps_n, 0);
+    out.cost += out.own;
     return out;
+}
+
+static double steps_of(const struct cadence *c)
+{
+    return c->step_ms ? (double)(c->length_ms / c->step_ms + 1) : 1;
 }
 
 double cost_raw_rest(const struct planning *p, const struct expr *e, const struct cadence *c)
 {
-    double steps_n = c->step_ms ? (double)(c->length_ms / c->step_ms + 1) : 1;
-    return raw_rest(p, e, false, steps_n, (double)c->length_ms).cost;
+    return raw_rest(p, e, false, steps_of(c), (double)c->length_ms).cost;
+}
+
+double cost_own_rest(const struct planning *p, const struct logical_node *n, const struct cadence *c)
+{
+    struct flow f = raw_rest(p, n->expr, false, steps_of(c), (double)c->length_ms);
+    return n->in_n > 0 ? f.own : f.cost;
+}
+
+double cost_rows(const struct planning *p, const struct expr *e)
+{
+    return raw_rest(p, e, false, 1, 0).series_n;
 }
 
 /* ---- stored roots ---- */
@@ -354,7 +371,7 @@ double cost_raw_expr(const struct planning *p, const struct expr *e, double step
 void cost_kept(const struct planning *p, const struct expr *e, struct kept *k)
 {
     double per_s = 1000.0 / (double)k->grid.step_ms;
-    k->rows = raw_rest(p, e, false, 1, 0).series_n;
+    k->rows = cost_rows(p, e);
     double bytes = COST_RESULT_BYTES + COST_RESULT_ROW_BYTES * k->rows;
     k->memory_bytes_s = per_s * bytes;
     k->build_cost = per_s * (cost_raw_expr(p, e, 1, 0) + ops_and_bytes(p, k->rows, bytes));
@@ -362,7 +379,7 @@ void cost_kept(const struct planning *p, const struct expr *e, struct kept *k)
 
 double cost_kept_run(const struct planning *p, const struct expr *e, const struct kept *k, const struct cadence *c)
 {
-    double steps_n = (double)(c->length_ms / c->step_ms + 1);
+    double steps_n = steps_of(c);
     double open_n = fmin(steps_n, (double)(LATENESS_MS / c->step_ms + 1));
     double results = steps_n - open_n;
     double bytes = results * (COST_RESULT_BYTES + COST_RESULT_ROW_BYTES * k->rows);

@@ -52,6 +52,11 @@ double cost_read(const struct planning *p, uint32_t source);
 double cost_memory(const struct planning *p, const struct chain *c, int64_t retention_ms);
 /* All of one run that no site's candidates do: selectors that are read raw, and every operator over series. */
 double cost_raw_rest(const struct planning *p, const struct expr *e, const struct cadence *c);
+/* Of that what is this node's own: the sum over a query's nodes is the whole. What cannot be told apart, a node without
+ * operands, is one. */
+double cost_own_rest(const struct planning *p, const struct logical_node *n, const struct cadence *c);
+/* Series of its result. */
+double cost_rows(const struct planning *p, const struct expr *e);
 
 /* A whole expression from raw samples at `steps_n` times that span length_ms. */
 double cost_raw_expr(const struct planning *p, const struct expr *e, double steps_n, double length_ms);

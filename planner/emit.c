@@ -293,6 +293,7 @@ static int emit_all(struct emitter *m, struct err *e)
     m->edges = arena_grow(plan->arena, m->edges, &m->edges_cap, 1, sizeof *m->edges); /* a place to stand, even empty */
     m->source_of = ARENA_ARRAY(p->arena, uint32_t, p->sources_n);
     m->chosen = arena_zalloc(p->arena, p->logical.nodes_n * sizeof *m->chosen);
+    m->at_once = arena_zalloc(p->arena, p->logical.nodes_n * sizeof *m->at_once);
     int rc = arena_check(plan->arena, "plan", e);
     if (rc == 0)
         rc = arena_check(p->arena, "planning", e);

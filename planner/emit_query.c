@@ -1,17 +1,11 @@
 #include "planner/emit_query.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "base/alloc.h"
 #include "planner/accuracy.h"
 #include "planner/cost.h"
-#include "promql/constant.h"
 
-enum { DEARER_TEXT_MAX = 240 };
-
-/* A node of the query half; PLAN_NONE: no pane is read at or below, so it is left to a raw node further up. */
+/* A node of the query half; PLAN_NONE: nothing kept is read at or below, so it is left to a raw node further up. */
 struct made {
     uint32_t node;
     struct accuracy guarantee;
@@ -22,7 +16,7 @@ int emit_costs(struct emitter *m, struct err *e)
     struct planning *p = m->p;
     m->chain_share = arena_zalloc(p->arena, p->chains_n * sizeof *m->chain_share);
     m->memory_share = arena_zalloc(p->arena, p->chains_n * sizeof *m->memory_share);
-    int rc = arena_check(p->arena, "planning", e);
+    int rc = price_parts(m, e);
     if (rc != 0)
         return rc;
     double *readers_n = m->chain_share; /* first the counts, then what is divided by them */
@@ -46,66 +40,31 @@ int emit_costs(struct emitter *m, struct err *e)
     return 0;
 }
 
-static int reject(struct emitter *m, struct strbuf *candidate, const char *reason, struct err *e)
-{
-    struct plan *plan = m->plan;
-    const char *text = arena_strndup(plan->arena, candidate->p, candidate->n);
-    const char *why = arena_strndup(plan->arena, reason, strlen(reason));
-    int rc = arena_check(plan->arena, "plan", e);
-    if (rc == 0) {
-        m->rejected = mem_grow(m->rejected, &m->rejected_cap, m->rejected_n + 1, sizeof *m->rejected);
-        m->rejected[m->rejected_n++] = (struct plan_rejected){{text, candidate->n}, str_of(why)};
-    }
-    return rc;
-}
-
-/* Why an expression without a site is read from raw samples; NULL when it reads none. */
-static const char *no_site_reason(const struct expr *e)
-{
-    if (e->kind == EXPR_SELECTOR && e->type == VALUE_VECTOR)
-        return "no_site: an instant selector has no window that panes could tile";
-    if (e->kind == EXPR_SUBQUERY)
-        return "no_site: the steps of a subquery are not windows of samples";
-    for (uint32_t i = 0; i < e->args_n; i++) {
-        const struct expr *arg = expr_unwrap(e->args[i]), *parameter = site_parameter(e);
-        double constant;
-        if (arg->kind != EXPR_SELECTOR || arg->type != VALUE_MATRIX)
-            continue;
-        if (parameter && (!expr_constant(parameter, &constant) || !isfinite(constant)))
-            return "not_constant: the function's parameter is no finite number that the plan can know";
-        return "no_family: no pane family answers this function of this selector";
-    }
-    for (uint32_t i = 0; i < e->args_n; i++) {
-        const char *reason = no_site_reason(expr_unwrap(e->args[i]));
-        if (reason)
-            return reason;
-    }
-    return NULL;
-}
-
-/* A part left to raw because nothing in it could have stood on panes. */
+/* A part left to raw because nothing in it could have stood on panes, or nothing that was taken does. */
 static int emit_left_over(struct emitter *m, uint32_t logical, uint32_t *ret, struct err *e)
 {
-    const struct logical_node *n = &m->p->logical.nodes[logical];
-    const char *reason = n->has_site ? NULL : no_site_reason(n->expr);
-    int rc = 0;
-    if (reason) {
-        struct strbuf text = {0};
-        strbuf_printf(&text, "panes of " STR_FMT, STR_ARG(n->text));
-        rc = reject(m, &text, reason, e);
-        strbuf_done(&text);
-    }
+    int rc = reject_panes(m, logical, e);
     return rc == 0 ? emit_raw(m, logical, ret, e) : rc;
 }
 
+static int emit_at_once(struct emitter *m, const struct at_once *way, struct made *ret, struct err *e)
+{
+    switch (way->form) {
+    case AT_ONCE_STORED:
+        ret->guarantee = (struct accuracy){ACCURACY_EXACT, 0, 0};
+        return emit_stored(m, way->kept, &ret->node, e);
+    }
+    return 0;
+}
+
 /* As deep as the tree, which the parser bounds. */
-static int emit_panes(struct emitter *m, uint32_t logical, struct made *ret, struct err *e)
+static int emit_part(struct emitter *m, uint32_t logical, struct made *ret, struct err *e)
 {
     const struct logical *l = &m->p->logical;
     const struct logical_node *n = &l->nodes[logical];
     *ret = (struct made){PLAN_NONE, {ACCURACY_EXACT, 0, 0}};
-    if (!n->has_site)
-        return 0;
+    if (m->at_once[logical])
+        return emit_at_once(m, &m->p->at_once[m->at_once[logical] - 1], ret, e);
     if (n->is_site) {
         const struct candidate *c = &m->p->candidates[m->chosen[logical] - 1];
         if (c->form == FORM_RAW)
@@ -119,7 +78,7 @@ static int emit_panes(struct emitter *m, uint32_t logical, struct made *ret, str
     bool any = false;
     for (uint32_t i = 0; rc == 0 && i < n->in_n; i++) {
         struct made made;
-        rc = emit_panes(m, l->edges[n->in_first + i], &made, e);
+        rc = emit_part(m, l->edges[n->in_first + i], &made, e);
         inputs[i] = made.node;
         guarantees[i] = made.guarantee;
         any |= made.node != PLAN_NONE;
@@ -133,90 +92,6 @@ static int emit_panes(struct emitter *m, uint32_t logical, struct made *ret, str
     if (rc == 0 && !accuracy_up(l, logical, guarantees, &ret->guarantee))
         rc = err_set(e, ERR_INTERNAL, "no accuracy rule for " STR_FMT, STR_ARG(n->text));
     return rc == 0 ? emit_vector(m, logical, inputs, n->in_n, &ret->node, e) : rc;
-}
-
-/* What a candidate that may be chosen would cost with nobody to share with, split as a query's own cost is. */
-static struct plan_cost cost_alone(const struct planning *p, const struct demand *d, const struct candidate *c)
-{
-    struct plan_cost cost = {.query = c->query_cost};
-    for (uint32_t k = candidate_top(c); k != PLAN_NONE; k = candidate_next(p, c, k)) {
-        const struct chain *chain = &p->chains[k];
-        int64_t reach_ms = cost_reach_ms(d, chain->grid.step_ms);
-        if (c->when == WHEN_INGESTION)
-            cost.ingest += chain->build_cost + (chain->ratio ? 0 : p->reads[chain->read].cost);
-        else
-            cost.query += chain->build_cost;
-        cost.memory += cost_memory(p, chain, cost_held_ms(chain, reach_ms));
-    }
-    return cost;
-}
-
-static double total(struct plan_cost c)
-{
-    return c.ingest + c.query + c.memory;
-}
-
-static void dearer_text(struct plan_cost c, double taken_cost, const char *taken, const char *note,
-                        char ret[DEARER_TEXT_MAX])
-{
-    snprintf(ret, DEARER_TEXT_MAX,
-             "dearer: %.4g CPU-ms a second on its own (ingest %.4g, query %.4g, memory %.4g), %s %.4g%s", total(c),
-             c.ingest, c.query, c.memory, taken, taken_cost, note);
-}
-
-static const char *taken_name(const struct planning *p, const struct candidate *c)
-{
-    if (c->form == FORM_RAW)
-        return "raw samples";
-    return p->chains[c->chain].finer ? "the finer panes taken" : "the panes taken";
-}
-
-/* Why a candidate that may be chosen was not: what it costs alone, or that the limit keeps out what would be better. */
-static const char *choice_reason(const struct planning *p, const struct demand *d, uint32_t candidate,
-                                 char ret[DEARER_TEXT_MAX])
-{
-    const struct candidate *c = &p->candidates[candidate], *taken = &p->candidates[d->chosen];
-    struct plan_cost cost = cost_alone(p, d, c);
-    bool limited = p->answer.free_cost < p->answer.cost;
-    double taken_cost = total(cost_alone(p, d, taken));
-    bool better = candidate == d->free_choice || total(cost) < taken_cost;
-    if (limited && better && c->form != FORM_RAW)
-        snprintf(ret, DEARER_TEXT_MAX,
-                 "memory_limit: its states do not fit beside the others (%.4g CPU-ms a second on its own)",
-                 total(cost));
-    else
-        dearer_text(cost, taken_cost, taken_name(p, taken), better ? ", which others share" : "", ret);
-    return ret;
-}
-
-/* All candidates of one site that were not taken, with why. */
-static int reject_others(struct emitter *m, const struct demand *d, struct err *e)
-{
-    struct planning *p = m->p;
-    const struct candidate *taken = &p->candidates[d->chosen];
-    struct strbuf text = {0};
-    int rc = 0;
-    for (uint32_t i = d->first; rc == 0 && i < d->first + d->n; i++) {
-        const struct candidate *c = &p->candidates[i];
-        char dearer[DEARER_TEXT_MAX];
-        const char *reason = c->reason;
-        strbuf_clear(&text);
-        candidate_text(p, c, &text);
-        if (c == taken) {
-            if (!d->raw_note)
-                continue;
-            char note[400];
-            snprintf(note, sizeof note, "%s; chosen all the same: nothing else can answer, and raw is kept for refresh",
-                     d->raw_note);
-            rc = reject(m, &text, note, e);
-            continue;
-        }
-        if (!reason)
-            reason = choice_reason(p, d, i, dearer);
-        rc = reject(m, &text, reason, e);
-    }
-    strbuf_done(&text);
-    return rc;
 }
 
 static int by_id(const void *pa, const void *pb)
@@ -234,6 +109,8 @@ static int emit_sites(struct emitter *m, uint32_t q, struct plan_query *out, str
     int rc = arena_check(m->plan->arena, "plan", e);
     uint32_t uses_n = 0;
     for (uint32_t i = first; rc == 0 && i < first + n; i++) {
+        if (!p->sites[i].read)
+            continue;
         const struct demand *d = &p->demands[p->sites[i].demand];
         const struct candidate *c = &p->candidates[d->chosen];
         m->chosen[p->sites[i].node] = d->chosen + 1;
@@ -245,7 +122,7 @@ static int emit_sites(struct emitter *m, uint32_t q, struct plan_query *out, str
             }
             uses[uses_n++] = p->chains[c->chain].view;
         }
-        rc = reject_others(m, d, e);
+        rc = reject_candidates(m, d, e);
     }
     if (rc != 0)
         return rc;
@@ -259,99 +136,46 @@ static int emit_sites(struct emitter *m, uint32_t q, struct plan_query *out, str
     return 0;
 }
 
-/* What its parts would cost with nobody to share with: the cheapest of each. */
-static double parts_alone(const struct planning *p, const struct whole *w)
+/* One reader's share of what a way costs. */
+static void add_share(const struct planning *p, const struct spot *s, const struct at_once *way, struct plan_cost *cost)
 {
-    double cost = w->rest_cost;
-    for (uint32_t i = p->sites_first[w->query]; i < p->sites_first[w->query + 1]; i++) {
-        const struct demand *d = &p->demands[p->sites[i].demand];
-        double least = INFINITY;
-        for (uint32_t k = d->first; k < d->first + d->n; k++)
-            if (!p->candidates[k].reason)
-                least = fmin(least, total(cost_alone(p, d, &p->candidates[k])));
-        cost += least;
+    cost->query += way->query_cost / s->readers_n;
+    switch (way->form) {
+    case AT_ONCE_STORED: {
+        const struct kept *k = &p->kept[way->kept];
+        cost->ingest += k->build_cost / k->users_n;
+        cost->memory += cost_kept_memory(p, k, k->length_ms + k->grid.step_ms) / k->users_n;
+        break;
     }
-    return cost;
+    }
 }
 
-static struct plan_cost root_alone(const struct planning *p, const struct whole *w, const struct kept *k,
-                                   double query_cost)
+/* What the query's spots took, the root first: costs, and the reasons against the rest. */
+static int emit_spots(struct emitter *m, uint32_t q, struct plan_query *out, struct err *e)
 {
-    return (struct plan_cost){k->build_cost, query_cost, cost_kept_memory(p, k, w->length_ms + k->grid.step_ms)};
+    struct planning *p = m->p;
+    int rc = 0;
+    for (uint32_t i = p->query_spots_first[q + 1]; rc == 0 && i-- > p->query_spots_first[q];) {
+        const struct query_spot *mine = &p->query_spots[i];
+        const struct spot *s = &p->spots[mine->spot];
+        if (!mine->read)
+            continue;
+        if (s->chosen == PLAN_NONE) {
+            out->cost.query += s->rest_cost / s->readers_n;
+        } else {
+            m->at_once[s->node] = s->chosen + 1;
+            add_share(p, s, &p->at_once[s->chosen], &out->cost);
+        }
+        rc = reject_of_spot(m, mine->spot, e);
+    }
+    return rc;
 }
 
-/* What the query took would cost with nobody to share with. */
-static double taken_alone(const struct planning *p, const struct whole *w)
-{
-    for (uint32_t i = 0; i < w->n; i++)
-        if (p->fits[w->first + i] == w->chosen)
-            return total(root_alone(p, w, &p->kept[w->chosen], w->query_cost[i]));
-    return parts_alone(p, w);
-}
-
-/* The stored roots that the query does not read, and its parts when it reads one, with why. */
-static int reject_roots(struct emitter *m, const struct whole *w, struct err *e)
+static void end_spots(struct emitter *m, uint32_t q)
 {
     const struct planning *p = m->p;
-    struct strbuf text = {0};
-    char dearer[DEARER_TEXT_MAX];
-    double taken = taken_alone(p, w);
-    int rc = 0;
-    if (w->reason) {
-        stored_text(p, w, PLAN_NONE, &text);
-        rc = reject(m, &text, w->reason, e);
-    }
-    for (uint32_t i = 0; rc == 0 && i < w->n; i++) {
-        const struct kept *k = &p->kept[p->fits[w->first + i]];
-        if (p->fits[w->first + i] == w->chosen)
-            continue;
-        struct plan_cost cost = root_alone(p, w, k, w->query_cost[i]);
-        dearer_text(cost, taken, w->chosen == PLAN_NONE ? "its parts" : "the one taken",
-                    total(cost) < taken ? ", which others share" : "", dearer);
-        strbuf_clear(&text);
-        stored_text(p, w, p->fits[w->first + i], &text);
-        rc = reject(m, &text, dearer, e);
-    }
-    if (rc == 0 && w->misfit != PLAN_NONE) {
-        strbuf_clear(&text);
-        stored_text(p, w, w->misfit, &text);
-        rc = reject(m, &text, "misaligned: not all times of the query are of its grid", e);
-    }
-    if (rc == 0 && w->chosen != PLAN_NONE) {
-        snprintf(dearer, sizeof dearer, "dearer: %.4g CPU-ms a second on its own, the stored root %.4g",
-                 parts_alone(p, w), taken);
-        strbuf_clear(&text);
-        strbuf_printf(&text, "panes and raw samples of " STR_FMT, STR_ARG(p->logical.nodes[w->node].text));
-        rc = reject(m, &text, dearer, e);
-    }
-    strbuf_done(&text);
-    return rc;
-}
-
-/* The query's root, and what it costs, when it is read from a stored root. */
-static int emit_from_root(struct emitter *m, const struct whole *w, struct plan_query *out, struct made *ret,
-                          struct err *e)
-{
-    const struct kept *k = &m->p->kept[w->chosen];
-    for (uint32_t i = 0; i < w->n; i++)
-        if (m->p->fits[w->first + i] == w->chosen)
-            out->cost.query = w->query_cost[i] / w->queries_n;
-    out->cost.ingest = k->build_cost / k->users_n;
-    out->cost.memory = cost_kept_memory(m->p, k, k->length_ms + k->grid.step_ms) / k->users_n;
-    ret->guarantee = (struct accuracy){ACCURACY_EXACT, 0, 0};
-    return emit_stored(m, w->chosen, &ret->node, e);
-}
-
-static int emit_from_parts(struct emitter *m, uint32_t q, struct plan_query *out, struct made *ret, struct err *e)
-{
-    const struct workload_query *in = &m->p->w->queries[q];
-    out->cost.query = cost_raw_rest(m->p, in->expr, &in->cadence) * cost_runs_per_s(&in->cadence);
-    int rc = emit_sites(m, q, out, e);
-    if (rc == 0)
-        rc = emit_panes(m, m->p->roots[q], ret, e);
-    if (rc == 0 && ret->node == PLAN_NONE)
-        rc = emit_left_over(m, m->p->roots[q], &ret->node, e);
-    return rc;
+    for (uint32_t i = p->query_spots_first[q]; i < p->query_spots_first[q + 1]; i++)
+        m->at_once[p->spots[p->query_spots[i].spot].node] = 0;
 }
 
 int emit_query(struct emitter *m, uint32_t q, struct err *e)
@@ -366,13 +190,14 @@ int emit_query(struct emitter *m, uint32_t q, struct err *e)
     out->text = (struct str){arena_strndup(plan->arena, root->text.p, root->text.n), root->text.n};
     if (in->cadence.at_n)
         out->cadence.at_ms = arena_dup(plan->arena, in->cadence.at_ms, in->cadence.at_n * sizeof *in->cadence.at_ms);
-    const struct whole *whole = &p->wholes[p->whole_of[q]];
     m->rejected_n = 0;
     struct made made;
-    int rc =
-        whole->chosen == PLAN_NONE ? emit_from_parts(m, q, out, &made, e) : emit_from_root(m, whole, out, &made, e);
-    if (rc == 0)
-        rc = reject_roots(m, whole, e);
+    int rc = emit_sites(m, q, out, e);
+    rc = rc ? rc : emit_spots(m, q, out, e);
+    rc = rc ? rc : emit_part(m, p->roots[q], &made, e);
+    if (rc == 0 && made.node == PLAN_NONE)
+        rc = emit_left_over(m, p->roots[q], &made.node, e);
+    end_spots(m, q);
     if (rc != 0)
         return rc;
     if (!accuracy_meets(&made.guarantee, &in->target))

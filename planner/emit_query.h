@@ -1,5 +1,5 @@
-/* Emission, inside the planner: emit.c makes nodes and views, emit_query.c a query's root, guarantee, cost and reasons.
- */
+/* Emission, inside the planner: emit.c makes nodes and views, emit_query.c a query's root, guarantee and cost,
+ * emit_reasons.c says why it is not another. */
 #ifndef PLANNER_EMIT_QUERY_H
 #define PLANNER_EMIT_QUERY_H
 
@@ -17,6 +17,8 @@ struct emitter {
     struct intern node_ids, view_ids;
     uint32_t *source_of; /* by planner's source: the plan's, or PLAN_NONE */
     uint32_t *chosen;    /* by logical node: the candidate of the query at hand + 1; 0 = none */
+    uint32_t *at_once;   /* by logical node: how it answers it at once + 1; 0 = it does not */
+    double *parts_alone; /* by spot: its parts' cost with nobody to share with, the cheapest of each */
     double *chain_share; /* by chain: ingest cost of one (query, demand) that reads it */
     double *memory_share;
     struct plan_stored_root *roots;
@@ -37,5 +39,13 @@ int emit_stored(struct emitter *m, uint32_t kept, uint32_t *ret, struct err *e);
 /* Split what is shared evenly over those who share it, so that the queries' costs add up to the plan's. */
 int emit_costs(struct emitter *m, struct err *e);
 int emit_query(struct emitter *m, uint32_t q, struct err *e);
+
+/* Fill in parts_alone. */
+int price_parts(struct emitter *m, struct err *e);
+/* Of the query at hand, what was not taken: panes of what has no site; candidates of a demand; ways to answer a spot.
+ */
+int reject_panes(struct emitter *m, uint32_t logical, struct err *e);
+int reject_candidates(struct emitter *m, const struct demand *d, struct err *e);
+int reject_of_spot(struct emitter *m, uint32_t spot, struct err *e);
 
 #endif

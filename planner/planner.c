@@ -20,13 +20,13 @@ int planning_run(struct planning *p, const struct workload *w, const struct plan
     intern_init(&p->read_ids, arena);
     intern_init(&p->level_ids, arena);
     intern_init(&p->query_chain_ids, arena);
-    intern_init(&p->whole_ids, arena);
+    intern_init(&p->spot_ids, arena);
     intern_init(&p->kept_ids, arena);
     int rc = planner_lower(p, e);
     if (rc == 0)
         rc = planner_offer(p, e);
     if (rc == 0)
-        rc = planner_offer_stored(p, e);
+        rc = planner_offer_spots(p, e);
     if (rc == 0)
         rc = planner_choose(p, e);
     return rc;
@@ -41,7 +41,7 @@ void planning_done(struct planning *p)
     intern_done(&p->read_ids);
     intern_done(&p->level_ids);
     intern_done(&p->query_chain_ids);
-    intern_done(&p->whole_ids);
+    intern_done(&p->spot_ids);
     intern_done(&p->kept_ids);
     strbuf_done(&p->key);
 }

@@ -1,17 +1,25 @@
 /*
  * What the planner's stages hand on: flat arrays that only grow, edges are indices.
  *
- *     query ──> root (logical node) ──> its sites ──> demand ──> candidates: raw
- *                                                                            a chain of panes of some state
- *     source ──> state (family, parameters) ──> chain (width, phase)          ^
- *                                                 └───────────────────────────┘ when the chain's panes tile the window
+ *     query ──> spots ──> its sites ──> demand ──> candidates: raw
+ *                 └────> at once: a stored root                a chain of panes of some state
+ *                                                                ^
+ *     source ──> state (family, parameters) ──> chain (width, phase)   when the chain's panes tile the window
  *
  * A *demand* is one site read by one cadence with one accuracy target: queries that agree in all three share it and its
  * cost. A *state* is what a pane holds (source, family, parameters); its *chains* are the pane grids offered for it,
  * the closure over all its readers. A *read* is the one scan of a source for all chains of one refresh window.
  *
- * A *whole* is a query's root read by one cadence: it may also be answered at once, from a *kept* root (a stored root
- * offered: an expression and a grid), and then its sites need no answer.
+ * A *spot* is a logical node read by one cadence that may be answered *at once*, so that nothing below it needs an
+ * answer, or from its *parts*: the nearest spots and demands below it. The root of each query is one, with or without a
+ * way to answer it at once. Today's only such way is a *kept* root: a stored root offered, an expression and a grid.
+ *
+ * Another way takes a value of enum at_once_form with its fields in struct at_once, and a place for it in each switch
+ * over the form: spots.c where it may be offered (may_be_at_once) and what is listed (offer_at_once), choose.c the
+ * items that it needs (need_items), who uses them (count_users) and what they hold (held_by), emit_query.c its price
+ * alone, its text, the nodes that read it and its share of their cost. Parts, reasons, sharing, selection and explain
+ * are then as with the others. One that is not exact has to meet the target that a query has at the node:
+ * accuracy_down.
  *
  * Order is everywhere the order of first appearance in the workload, so the same workload gives the same plan.
  */
@@ -59,8 +67,8 @@ struct demand {
     uint32_t chosen;        /* candidate; PLAN_NONE: all its queries are answered from stored roots */
     uint32_t free_choice;   /* the same without a memory limit */
     uint32_t queries_n;     /* it is a site of */
-    uint32_t readers_n;     /* of them those that read it: the others are answered from stored roots */
-    bool needed;            /* a query without a whole has it: it is always answered */
+    uint32_t readers_n;     /* of them those that read it: the others are answered at once above it */
+    bool needed;            /* whatever is chosen it is answered: no spot above it, in some query, has another way */
     const char *raw_note;   /* nothing else may be chosen, so raw is all the same: why it had been rejected; or NULL */
 };
 
@@ -117,26 +125,48 @@ struct kept {
     double build_cost, memory_bytes_s; /* as a chain's */
     double rows;                       /* expected series of a result */
     /* choice */
-    uint32_t users_n;  /* queries */
+    uint32_t users_n;  /* queries, each once for each spot of its that is read from it */
     int64_t length_ms; /* of the one that reaches back farthest */
     uint32_t root;     /* in the plan, or PLAN_NONE */
 };
-struct whole {
-    uint32_t node, query; /* query: the first that has it */
-    struct grid grid;
-    double runs_per_s, rest_cost; /* rest: what its parts read besides its sites, per second */
-    const double *query_cost;     /* [n]: per second, from each */
-    int64_t length_ms;
-    const char *reason; /* no stored root is offered; NULL: some are */
-    uint32_t first, n;  /* run in fits: the kept it may read */
-    uint32_t misfit;    /* a kept of its expression that has not all of its times, or PLAN_NONE */
-    uint32_t chosen;    /* kept, or PLAN_NONE: its parts */
-    uint32_t queries_n;
+
+enum at_once_form { AT_ONCE_STORED = 1 };
+
+/* A way to answer a spot other than from its parts. */
+struct at_once {
+    enum at_once_form form;
+    uint32_t kept;      /* AT_ONCE_STORED */
+    double query_cost;  /* per second */
+    const char *reason; /* why it is rejected; NULL: it may be chosen */
 };
 
-/* A site of one query. */
+/* What a spot is made of: a demand, or a spot below it. The other is PLAN_NONE. */
+struct part {
+    uint32_t demand, spot;
+};
+struct spot {
+    uint32_t node, query; /* query: the first that has it */
+    struct grid grid;
+    int64_t length_ms;
+    double runs_per_s;
+    double rest_cost; /* what is read and computed between it and its parts, itself included, per second */
+    uint32_t parts_first, parts_n;
+    uint32_t first, n;  /* run in at_once */
+    const char *reason; /* of a query's root: no stored root is offered; NULL: some are */
+    uint32_t misfit;    /* a kept of its expression that has not all of its times, or PLAN_NONE */
+    bool needed;        /* as a demand's */
+    uint32_t readers_n; /* queries that read it, and none of what is above it at once */
+    uint32_t chosen;    /* in at_once, or PLAN_NONE: its parts, or nobody reads it */
+};
+
+/* A site, a spot of one query. Is it read, or is what is above it answered at once? */
 struct query_site {
     uint32_t node, demand;
+    bool read;
+};
+struct query_spot {
+    uint32_t spot;
+    bool read;
 };
 
 struct planning {
@@ -159,15 +189,17 @@ struct planning {
     uint32_t *query_chains; /* chain by what query_chain_ids numbers */
     size_t query_chains_cap;
     uint32_t *chain_readers; /* candidates that read each chain */
-    uint32_t *whole_of;      /* by query */
-    struct whole *wholes;
+    struct spot *spots;      /* what is below comes first */
+    struct part *parts;
+    struct at_once *at_once;
     struct kept *kept;
-    uint32_t *fits;
-    uint32_t wholes_n, kept_n, fits_n;
-    size_t wholes_cap, kept_cap, fits_cap;
+    uint32_t *query_spots_first;    /* queries_n + 1: run of each query in query_spots */
+    struct query_spot *query_spots; /* by query, what is below first; the last is its root */
+    uint32_t spots_n, parts_n, at_once_n, kept_n, query_spots_n;
+    size_t spots_cap, parts_cap, at_once_cap, kept_cap, query_spots_cap;
     uint32_t sites_n, sources_n, demands_n, states_n, chains_n, reads_n, candidates_n;
     size_t sites_cap, sources_cap, demands_cap, states_cap, chains_cap, reads_cap, candidates_cap;
-    struct intern source_ids, demand_ids, state_ids, read_ids, query_chain_ids, whole_ids, kept_ids, level_ids;
+    struct intern source_ids, demand_ids, state_ids, read_ids, query_chain_ids, spot_ids, kept_ids, level_ids;
     uint32_t *levels; /* by level_ids: the chain of a roll-up */
     size_t levels_cap;
     struct strbuf key; /* scratch for intern keys */
@@ -178,12 +210,10 @@ struct planning {
 int planner_lower(struct planning *p, struct err *e);
 /* candidates.c: states, chains and candidates of every demand, rejected ones with their reason. */
 int planner_offer(struct planning *p, struct err *e);
-/* stored.c: wholes and the stored roots they may read; whole_of, demand.needed. */
-int planner_offer_stored(struct planning *p, struct err *e);
-/* "stored root each 15s of sum(...)"; kept PLAN_NONE: of any grid. */
-void stored_text(const struct planning *p, const struct whole *w, uint32_t kept, struct strbuf *out);
-/* choose.c: demand.chosen and whole.chosen for all, chains, reads and kept in use, answer. ERR_LIMIT names the queries
- * that the memory limit leaves no answer. */
+/* spots.c: spots, their parts and the ways to answer them at once; needed. */
+int planner_offer_spots(struct planning *p, struct err *e);
+/* choose.c: demand.chosen and spot.chosen for all, what queries read, chains, reads and kept in use, answer. ERR_LIMIT
+ * names the queries that the memory limit leaves no answer. */
 int planner_choose(struct planning *p, struct err *e);
 /* Is it of the form that options->forced asks for? True when it asks for none. */
 bool choose_is_forced(const struct planning *p, const struct candidate *c);
@@ -199,6 +229,11 @@ static inline uint32_t candidate_top(const struct candidate *c)
 static inline uint32_t candidate_next(const struct planning *p, const struct candidate *c, uint32_t chain)
 {
     return chain == c->chain ? PLAN_NONE : p->chains[chain].below;
+}
+/* The spot at a query's root. */
+static inline struct spot *query_root_spot(const struct planning *p, uint32_t query)
+{
+    return &p->spots[p->query_spots[p->query_spots_first[query + 1] - 1].spot];
 }
 /* One line: "kll k=269 30 x 10s of quantile_over_time(...)". */
 void candidate_text(const struct planning *p, const struct candidate *c, struct strbuf *out);

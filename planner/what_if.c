@@ -25,10 +25,11 @@ static void add_costs(const struct planning *p, struct planner_summary *s)
         s->cost.ingest += k->build_cost;
         s->cost.memory += cost_kept_memory(p, k, k->length_ms + k->grid.step_ms);
     }
-    for (uint32_t i = 0; i < p->wholes_n; i++)
-        for (uint32_t k = 0; k < p->wholes[i].n; k++)
-            if (p->fits[p->wholes[i].first + k] == p->wholes[i].chosen)
-                s->cost.query += p->wholes[i].query_cost[k];
+    for (uint32_t i = 0; i < p->spots_n; i++) {
+        const struct spot *spot = &p->spots[i];
+        if (spot->readers_n > 0)
+            s->cost.query += spot->chosen == PLAN_NONE ? spot->rest_cost : p->at_once[spot->chosen].query_cost;
+    }
     for (uint32_t i = 0; i < p->demands_n; i++) {
         if (p->demands[i].chosen == PLAN_NONE)
             continue;
@@ -37,13 +38,7 @@ static void add_costs(const struct planning *p, struct planner_summary *s)
         s->on_panes_n += c->form != FORM_RAW;
         s->otherwise_n += !choose_is_forced(p, c) && p->options && p->options->forced;
     }
-    for (uint32_t q = 0; q < p->w->queries_n; q++) {
-        const struct workload_query *query = &p->w->queries[q];
-        if (p->wholes[p->whole_of[q]].chosen != PLAN_NONE)
-            continue;
-        s->cost.query += cost_raw_rest(p, query->expr, &query->cadence) * cost_runs_per_s(&query->cadence);
-    }
-    s->stored_offered = p->fits_n > 0;
+    s->stored_offered = p->at_once_n > 0;
     for (uint32_t i = 0; i < p->candidates_n; i++) {
         if (!p->candidates[i].reason && p->candidates[i].form != FORM_RAW)
             s->offered[p->candidates[i].family] = true;

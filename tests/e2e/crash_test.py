@@ -38,7 +38,10 @@ WORKLOAD = """queries:
 data: {raw_retention: 0}
 """
 STORED = ["max by (instance) (load)", "sum by (instance) (rate(hits_total[1m]))", "avg by (instance) (load offset 20s)",
-          "sum by (instance) (increase(hits_total[2m])) / 60"]
+          "sum by (instance) (increase(hits_total[2m])) / 60",
+          # Parts: of one that others share a side, and of what may not be kept as a whole.
+          "max by (instance) (load) / on (instance) sum by (instance) (rate(hits_total[1m]))",
+          "sum by (instance) (rate(hits_total[1m])) - end()"]
 STORED_WORKLOAD = "queries:\n" + "".join(f'  - {{query: "{query}", every: 10s, range: {{length: 20m, step: 10s}}}}\n'
                                          for query in STORED) + """data:
   metrics:

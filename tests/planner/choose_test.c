@@ -9,35 +9,45 @@
 
 #include "base/clock.h"
 #include "planner/cost.h"
+#include "planner/what_if.h"
 
 enum { WORKLOADS_N = 500, COMBINATIONS_MAX = 20000 };
 
-/* A combination: a candidate of each demand, and of each whole the place of its stored root in fits, or its parts. */
+/* A combination: a candidate of each demand, and of each spot a way to answer it at once, or PLAN_NONE: its parts. */
 struct combination {
-    uint32_t *candidates, *roots;
+    uint32_t *candidates, *ways;
 };
 
-/* Demands that are read: of queries whose parts are taken. */
-static void mark_read(const struct planning *p, const struct combination *c, bool *read)
+/* Demands and spots that are read: from the root of each query down, and below what is answered at once nothing. */
+static void mark_read(const struct planning *p, const struct combination *c, uint32_t spot, bool *demands, bool *spots)
 {
-    for (uint32_t q = 0; q < p->w->queries_n; q++)
-        for (uint32_t i = p->sites_first[q]; i < p->sites_first[q + 1]; i++)
-            read[p->sites[i].demand] |= c->roots[p->whole_of[q]] == PLAN_NONE;
+    const struct spot *s = &p->spots[spot];
+    if (spots[spot])
+        return;
+    spots[spot] = true;
+    for (uint32_t i = s->parts_first; c->ways[spot] == PLAN_NONE && i < s->parts_first + s->parts_n; i++) {
+        if (p->parts[i].spot != PLAN_NONE)
+            mark_read(p, c, p->parts[i].spot, demands, spots);
+        else
+            demands[p->parts[i].demand] = true;
+    }
 }
 
-static double total_of_roots(const struct planning *p, const struct combination *c, double *bytes)
+static double total_of_spots(const struct planning *p, const struct combination *c, const bool *read, double *bytes)
 {
     double total = 0;
     int64_t *length_ms = calloc(p->kept_n + 1, sizeof *length_ms);
-    for (uint32_t i = 0; i < p->wholes_n; i++) {
-        const struct whole *w = &p->wholes[i];
-        if (c->roots[i] == PLAN_NONE) {
-            total += w->n > 0 ? w->rest_cost : 0;
+    for (uint32_t i = 0; i < p->spots_n; i++) {
+        const struct spot *s = &p->spots[i];
+        if (!read[i])
+            continue;
+        if (c->ways[i] == PLAN_NONE) {
+            total += s->n > 0 ? s->rest_cost : 0;
             continue;
         }
-        uint32_t k = p->fits[c->roots[i]];
-        total += w->query_cost[c->roots[i] - w->first];
-        length_ms[k] = w->length_ms > length_ms[k] ? w->length_ms : length_ms[k];
+        uint32_t k = p->at_once[c->ways[i]].kept;
+        total += p->at_once[c->ways[i]].query_cost;
+        length_ms[k] = s->length_ms > length_ms[k] ? s->length_ms : length_ms[k];
     }
     for (uint32_t k = 0; k < p->kept_n; k++) {
         int64_t kept_ms = length_ms[k] + p->kept[k].grid.step_ms;
@@ -54,10 +64,12 @@ static double total_of_roots(const struct planning *p, const struct combination 
 static double total_of(const struct planning *p, const struct combination *chosen, double *ret_bytes)
 {
     bool *read_used = calloc(p->reads_n + 1, sizeof *read_used), *read = calloc(p->demands_n + 1, sizeof *read);
+    bool *spots_read = calloc(p->spots_n + 1, sizeof *spots_read);
     int64_t *reach_ms = calloc(p->chains_n + 1, sizeof *reach_ms);
     *ret_bytes = 0;
-    double total = total_of_roots(p, chosen, ret_bytes);
-    mark_read(p, chosen, read);
+    for (uint32_t q = 0; q < p->w->queries_n; q++)
+        mark_read(p, chosen, (uint32_t)(query_root_spot(p, q) - p->spots), read, spots_read);
+    double total = total_of_spots(p, chosen, spots_read, ret_bytes);
     for (uint32_t d = 0; d < p->demands_n; d++) {
         if (!read[d])
             continue;
@@ -84,6 +96,7 @@ static double total_of(const struct planning *p, const struct combination *chose
     }
     free(read_used);
     free(read);
+    free(spots_read);
     free(reach_ms);
     return total;
 }
@@ -113,12 +126,14 @@ static bool next_choice(const struct planning *p, struct combination *c)
             return true;
         *chosen = first_allowed(p, demand);
     }
-    for (uint32_t i = 0; i < p->wholes_n; i++) {
-        const struct whole *w = &p->wholes[i];
-        c->roots[i] = c->roots[i] == PLAN_NONE ? w->first : c->roots[i] + 1;
-        if (c->roots[i] < w->first + w->n)
+    for (uint32_t i = 0; i < p->spots_n; i++) {
+        const struct spot *s = &p->spots[i];
+        c->ways[i] = c->ways[i] == PLAN_NONE ? s->first : c->ways[i] + 1;
+        while (c->ways[i] < s->first + s->n && p->at_once[c->ways[i]].reason)
+            c->ways[i]++;
+        if (c->ways[i] < s->first + s->n)
             return true;
-        c->roots[i] = PLAN_NONE;
+        c->ways[i] = PLAN_NONE;
     }
     return false;
 }
@@ -132,25 +147,25 @@ static double combinations(const struct planning *p)
             allowed_n += is_allowed(p, i);
         n *= allowed_n;
     }
-    for (uint32_t i = 0; i < p->wholes_n; i++)
-        n *= 1 + p->wholes[i].n;
+    for (uint32_t i = 0; i < p->spots_n; i++)
+        n *= 1 + p->spots[i].n;
     return n;
 }
 
 static struct combination combination_new(const struct planning *p)
 {
-    struct combination c = {calloc(p->demands_n + 1, sizeof *c.candidates), calloc(p->wholes_n + 1, sizeof *c.roots)};
+    struct combination c = {calloc(p->demands_n + 1, sizeof *c.candidates), calloc(p->spots_n + 1, sizeof *c.ways)};
     for (uint32_t d = 0; d < p->demands_n; d++)
         c.candidates[d] = first_allowed(p, &p->demands[d]);
-    for (uint32_t i = 0; i < p->wholes_n; i++)
-        c.roots[i] = PLAN_NONE;
+    for (uint32_t i = 0; i < p->spots_n; i++)
+        c.ways[i] = PLAN_NONE;
     return c;
 }
 
 static void combination_free(struct combination *c)
 {
     free(c->candidates);
-    free(c->roots);
+    free(c->ways);
 }
 
 /* What the planner took. */
@@ -160,10 +175,8 @@ static struct combination combination_taken(const struct planning *p)
     for (uint32_t d = 0; d < p->demands_n; d++)
         if (p->demands[d].chosen != PLAN_NONE)
             c.candidates[d] = p->demands[d].chosen;
-    for (uint32_t i = 0; i < p->wholes_n; i++)
-        for (uint32_t k = p->wholes[i].first; k < p->wholes[i].first + p->wholes[i].n; k++)
-            if (p->fits[k] == p->wholes[i].chosen)
-                c.roots[i] = k;
+    for (uint32_t i = 0; i < p->spots_n; i++)
+        c.ways[i] = p->spots[i].chosen;
     return c;
 }
 
@@ -202,9 +215,84 @@ static void random_workload(struct strbuf *yaml)
                   intervals[random() % 4], random() % 3 ? "" : ", raw_retention: 0");
 }
 
+/* Queries over two or three parts that some of them share, on grids that hold one another and grids that do not. */
+static void random_parts(struct strbuf *yaml)
+{
+    static const char *const parts[] = {"sum by (job) (rate(m0[5m]))", "sum by (job) (rate(m1[5m]))",
+                                        "avg_over_time(m1[2m])", "max by (job) (m0)"};
+    static const char *const shapes[] = {"%s",
+                                         "%s / %s",
+                                         "max(%s)",
+                                         "topk(2, %s / %s)",
+                                         "%s > bool 0.5",
+                                         "%s or %s",
+                                         "histogram_quantile(0.9, %s)",
+                                         "%s / max(%s)",
+                                         "sum(%s)",
+                                         "sort(%s)"};
+    static const char *const cadences[] = {"every: 30s, range: {length: 10m, step: 30s}",
+                                           "every: 30s, range: {length: 30m, step: 15s}",
+                                           "every: 1m, range: {length: 20m, step: 1m}",
+                                           "every: 20s, range: {length: 5m, step: 20s}",
+                                           "every: 1m, phase: 5s, range: {length: 15m, step: 30s}",
+                                           "every: 30s"};
+    int n = 2 + (int)(random() % 3), first = (int)(random() % 4);
+    strbuf_add_z(yaml, "queries:\n");
+    for (int i = 0; i < n; i++) {
+        struct strbuf text = {0};
+        const char *shape = shapes[random() % 10];
+        for (int part = 0; *shape; shape++) {
+            if (*shape != '%')
+                strbuf_add_char(&text, *shape);
+            else if (*++shape == 's')
+                strbuf_add_z(&text, parts[(first + part++ + random() % 2) % 4]);
+        }
+        strbuf_printf(yaml, "- {query: '%s', %s%s}\n", strbuf_z(&text), cadences[random() % 6],
+                      random() % 4 ? "" : ", latency: 1ms");
+        strbuf_done(&text);
+    }
+    static const char *const intervals[] = {"1s", "15s"};
+    strbuf_printf(yaml, "data: {metrics: {m0: {interval: %s, series: %d, labels: {job: 10}}, m1: {interval: %s}}%s}\n",
+                  intervals[random() % 2], random() % 2 ? 100 : 2000, intervals[random() % 2],
+                  random() % 4 ? "" : ", raw_retention: 20m");
+}
+
 struct tally {
-    int compared_n, limited_n, impossible_n, solved_n, offered_n, stored_n;
+    int compared_n, limited_n, impossible_n, solved_n, offered_n, stored_n, inner_offered_n, inner_stored_n, shared_n;
 };
+
+static void count_spots(const struct planning *p, double limit, struct tally *t)
+{
+    for (uint32_t i = 0; i < p->spots_n && limit == 0; i++) {
+        const struct spot *s = &p->spots[i];
+        bool inner = s->node != p->roots[s->query];
+        t->offered_n += s->n > 0;
+        t->stored_n += s->chosen != PLAN_NONE;
+        t->inner_offered_n += inner;
+        t->inner_stored_n += inner && s->chosen != PLAN_NONE;
+        t->shared_n += inner && s->chosen != PLAN_NONE && p->kept[p->at_once[s->chosen].kept].users_n > 1;
+    }
+}
+
+/* What the queries of the plan cost is the objective, and what is computed above all choices. */
+static void check_shares(const struct workload *w, const struct planning *p, double objective, const char *yaml)
+{
+    struct planner_options options = {0};
+    struct planner_summary summary;
+    struct plan *plan = NULL;
+    struct err e = {0};
+    double sum = 0, whole;
+    for (uint32_t i = 0; i < p->spots_n; i++)
+        objective += p->spots[i].n == 0 ? p->spots[i].rest_cost : 0;
+    ck_assert_msg(planner_plan(w, &options, &plan, &e) == 0, "%s: %s", e.message, yaml);
+    for (uint32_t q = 0; q < plan->queries_n; q++)
+        sum += plan->queries[q].cost.ingest + plan->queries[q].cost.query + plan->queries[q].cost.memory;
+    ck_assert_msg(fabs(sum - objective) <= 1e-8 * sum, "queries cost %.12g, all is %.12g: %s", sum, objective, yaml);
+    ck_assert_int_eq(planner_summarize(w, &options, &summary, &e), 0);
+    whole = summary.cost.ingest + summary.cost.query + summary.cost.memory;
+    ck_assert_msg(fabs(sum - whole) <= 1e-8 * sum, "queries cost %.12g, summed up %.12g: %s", sum, whole, yaml);
+    plan_free(plan);
+}
 
 /* Plan a workload again, under a limit, and compare. */
 static void compare(struct workload *w, const char *yaml, double limit, struct tally *t)
@@ -230,10 +318,8 @@ static void compare(struct workload *w, const char *yaml, double limit, struct t
         ck_assert_msg(limit == 0 || bytes <= limit * (1 + 1e-9), "limit %g: %g bytes: %s", limit, bytes, yaml);
         ck_assert_msg(p.answer.status == SELECTION_OPTIMAL, "%s: %s", p.answer.reason, yaml);
         ck_assert_msg(fabs(p.answer.bound - best) <= 1e-5 * best, "bound %g of %g: %s", p.answer.bound, best, yaml);
-        for (uint32_t i = 0; i < p.wholes_n && limit == 0; i++) {
-            t->offered_n += p.wholes[i].n > 0;
-            t->stored_n += p.wholes[i].chosen != PLAN_NONE;
-        }
+        count_spots(&p, limit, t);
+        check_shares(w, &p, ours, yaml);
         combination_free(&chosen);
     }
     t->limited_n += limit > 0;
@@ -255,7 +341,7 @@ START_TEST(choice_against_enumeration)
         struct arena arena;
         struct planning p;
         struct err e = {0};
-        random_workload(&yaml);
+        (t.compared_n % 2 ? random_parts : random_workload)(&yaml);
         struct workload *w = workload_of(strbuf_z(&yaml));
         arena_init(&arena, 0);
         ck_assert_int_eq(planning_run(&p, w, NULL, &arena, &e), 0);
@@ -270,6 +356,11 @@ START_TEST(choice_against_enumeration)
     printf("choice_against_enumeration: %d workloads and %d limits (%d impossible) compared, the solver asked in %d\n",
            t.compared_n, t.limited_n, t.impossible_n, t.solved_n);
     printf("choice_against_enumeration: %d of %d readers of stored roots take one\n", t.stored_n, t.offered_n);
+    printf("choice_against_enumeration: of %d below a query's root %d, %d of them not alone\n", t.inner_offered_n,
+           t.inner_stored_n, t.shared_n);
+    ck_assert_int_ge(t.inner_stored_n, 50);
+    ck_assert_int_ge(t.inner_offered_n - t.inner_stored_n, 50);
+    ck_assert_int_ge(t.shared_n, 30);
     ck_assert_int_ge(t.stored_n, 50);
     ck_assert_int_ge(t.offered_n - t.stored_n, 50);
     ck_assert_int_ge(t.limited_n, 500);

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The corpus that MULLION_CORPUS names, planned: each repository's expressions as one workload, and all of them in one.
 
-usage: corpus_plan.py MULLION_PLAN [--memory-limit SIZE] [--raw-retention DURATION]
+usage: corpus_plan.py MULLION_PLAN [--memory-limit SIZE] [--raw-retention DURATION] [--range LENGTH]
+
+With --range each expression is a panel over so long at its own interval, so that stored roots come into play.
 
 Prints, for each, queries, seconds, variables, rows, gap and what the plan costs; fails where the optimum is not proved.
 What no limit can hold is no failure. Without MULLION_CORPUS: skipped.
@@ -28,10 +30,12 @@ def read_corpus(path):
     return by_repository
 
 
-def workload(rows, raw_retention, memory_limit):
+def workload(rows, raw_retention, memory_limit, length=None):
     text = ["queries:"]
     for row in rows:
-        text.append(f"- {{query: {json.dumps(row['expr'])}, every: {int(row.get('interval_s') or 60)}s}}")
+        every = f"{int(row.get('interval_s') or 60)}s"
+        panel = f", range: {{length: {length}, step: {every}}}" if length else ""
+        text.append(f"- {{query: {json.dumps(row['expr'])}, every: {every}{panel}}}")
     if raw_retention:
         text.append(f"data: {{raw_retention: {raw_retention}}}")
     if memory_limit:
@@ -48,7 +52,7 @@ def plan(planner, text, folder):
 
 
 def report(name, rows, args, folder, memory_limit=None):
-    seconds, made, said = plan(args.planner, workload(rows, args.raw_retention, memory_limit), folder)
+    seconds, made, said = plan(args.planner, workload(rows, args.raw_retention, memory_limit, args.range), folder)
     if made is None:
         impossible = "memory_limit:" in said
         print(f"{name:44} {len(rows):6} {seconds:8.3f} s  {said.strip()[:160]}")
@@ -56,7 +60,7 @@ def report(name, rows, args, folder, memory_limit=None):
     solver = made["solver"]
     cost = sum(sum(q["cost"].values()) for q in made["queries"])
     print(f"{name:44} {len(rows):6} {seconds:8.3f} s {solver['variables']:6} variables {solver['rows']:6} rows"
-          f"  gap {solver['gap']:.2e}  {len(made['views']):5} views  cost {cost:.6g}  {solver['status']}", flush=True)
+          f"  gap {solver['gap']:.2e}  {len(made['views']):5} views {len(made['stored_roots']):5} roots  cost {cost:.6g}  {solver['status']}", flush=True)
     return solver["status"] == "optimal"
 
 
@@ -65,6 +69,7 @@ def main():
     parser.add_argument("planner")
     parser.add_argument("--memory-limit")
     parser.add_argument("--raw-retention")
+    parser.add_argument("--range")
     args = parser.parse_args()
     if "MULLION_CORPUS" not in os.environ:
         print("skipped: MULLION_CORPUS names no corpus")

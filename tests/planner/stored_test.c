@@ -60,6 +60,72 @@ START_TEST(readers_share_a_root)
 }
 END_TEST
 
+/* One side of a quotient is kept for a panel already: the other side beside it costs less than the quotient's own root.
+ */
+START_TEST(parts_are_stored)
+{
+    static const char panel[] = "{query: '" STAPLE "', every: 30s, range: {length: 1h, step: 15s}}";
+    static const char quotient[] =
+        "{query: 'sum by (job) (rate(y_total[5m])) / " STAPLE "', every: 30s, range: {length: 2h, step: 30s}}";
+    static const char data[] = "data: {metrics: {x_total: {series: 10000, interval: 15s, labels: {job: 10}},"
+                               " y_total: {series: 5000, interval: 15s, labels: {job: 10}}}}\n";
+    char yaml[1000];
+    snprintf(yaml, sizeof yaml, "queries: [%s]\n%s", quotient, data);
+    struct plan *p = plan_of(yaml);
+    ck_assert_int_eq(root_of(p, 0)->op, PLAN_OP_STORED);
+    ck_assert(!is_rejected(p, 0, "stored root each 30s of sum by (job) (rate(y_total[5m]))", ""));
+    ck_assert(is_rejected(p, 0, "panes and raw samples of sum by (job) (rate(y_total[5m])) / ", "dearer: "));
+    plan_free(p);
+    snprintf(yaml, sizeof yaml, "queries: [%s, %s]\n%s", panel, quotient, data);
+    p = plan_of(yaml);
+    const struct plan_node *root = root_of(p, 1), *left = input_of(p, root, 0), *right = input_of(p, root, 1);
+    ck_assert_int_eq(root->op, PLAN_OP_VECTOR);
+    ck_assert_int_eq(left->op, PLAN_OP_STORED);
+    ck_assert_int_eq(right->op, PLAN_OP_STORED);
+    ck_assert_ptr_eq(right, root_of(p, 0));
+    ck_assert_uint_eq(p->stored_roots_n, 2);
+    const struct plan_stored_root *shared = &p->stored_roots[right->stored_root];
+    ck_assert_int_eq(shared->grid.step_ms, 15000);
+    ck_assert_int_eq(shared->retention_ms, 2 * 3600000);
+    ck_assert(is_rejected(p, 1, "stored root each 30s of sum by (job) (rate(y_total[5m])) / ", "dearer: "));
+    ck_assert(is_rejected(p, 1, "stored root each 30s of " STAPLE, "dearer: "));
+    /* Half of the shared one each; the other, of half as many series, whole. */
+    double x = 1e-6 * (200000 + 400000 + 10000 + 10010) + 1e-7 * 200000 * 48 + 1e-6 * 10 + 1e-7 * 224;
+    double y = 1e-6 * (100000 + 200000 + 5000 + 5010) + 1e-7 * 100000 * 48 + 1e-6 * 10 + 1e-7 * 224;
+    ck_assert_double_eq_tol(p->queries[0].cost.ingest, x / 15 / 2, 1e-9);
+    ck_assert_double_eq_tol(p->queries[1].cost.ingest, x / 15 / 2 + y / 30, 1e-9);
+    double kept = 1.25e-7 * 224 * (7200.0 + 15) / 15 / 2;
+    ck_assert_double_eq_tol(p->queries[0].cost.memory, kept, 1e-9);
+    ck_assert_double_eq_tol(p->queries[1].cost.memory, kept + 1.25e-7 * 224 * (7200.0 + 30) / 30, 1e-9);
+    ck_assert_double_eq_tol(sum_of(p->queries[0].cost) + sum_of(p->queries[1].cost), p->solver.bound, 1e-6);
+    plan_free(p);
+}
+END_TEST
+
+#define BUCKETS "data: {metrics: {x_total: {series: 10000, interval: 15s, labels: {le: 20, instance: 500}}}}"
+
+/* Several quantiles of one histogram read one sum of its buckets. */
+START_TEST(quantiles_share_a_part)
+{
+    struct plan *p =
+        plan_of("queries: [{query: 'histogram_quantile(0.5, sum by (le) (rate(x_total[5m])))', every: 30s,"
+                " range: {length: 1h, step: 30s}}, {query: 'histogram_quantile(0.99, sum by (le) (rate(x_total[5m])))',"
+                " every: 30s, range: {length: 1h, step: 30s}}]\n" BUCKETS);
+    ck_assert_uint_eq(p->stored_roots_n, 1);
+    for (uint32_t q = 0; q < 2; q++) {
+        ck_assert_int_eq(root_of(p, q)->op, PLAN_OP_VECTOR);
+        ck_assert_int_eq(input_of(p, root_of(p, q), 0)->op, PLAN_OP_STORED);
+    }
+    ck_assert_double_eq_tol(p->queries[0].cost.ingest, p->queries[1].cost.ingest, 1e-12);
+    ck_assert_double_eq_tol(sum_of(p->queries[0].cost) + sum_of(p->queries[1].cost), p->solver.bound, 1e-6);
+    plan_free(p);
+    p = plan_of("queries: [{query: 'histogram_quantile(0.5, sum by (le) (rate(x_total[5m])))', every: 30s,"
+                " range: {length: 1h, step: 30s}}]\n" BUCKETS);
+    ck_assert_int_eq(root_of(p, 0)->op, PLAN_OP_STORED); /* alone it keeps what is smallest */
+    plan_free(p);
+}
+END_TEST
+
 /* Grids that do not hold one another get a root each, or raw. */
 START_TEST(other_phases_do_not_share)
 {
@@ -127,6 +193,8 @@ int main(void)
     TCase *tcase = tcase_create("stored");
     tcase_add_test(tcase, the_staple_is_stored);
     tcase_add_test(tcase, readers_share_a_root);
+    tcase_add_test(tcase, parts_are_stored);
+    tcase_add_test(tcase, quantiles_share_a_part);
     tcase_add_test(tcase, other_phases_do_not_share);
     tcase_add_test(tcase, others_are_told_why);
     tcase_add_test(tcase, memory_counts);
