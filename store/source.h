@@ -99,7 +99,9 @@ struct source_series {
     uint32_t packed_histograms_n;
 };
 
-/* A slot of a view by labels: shard number / 1024, slot number % 1024, in blocks of metric 0. */
+/* A slot of a view by labels: shard number / 1024, slot number % 1024, in blocks of metric 0. Where groups lack their
+ * states blocks are PANE_INCOMPLETE: the group's own, or, of groups that are not listed, all of the window, that of
+ * shard 0 among them. */
 struct source_group {
     uint32_t number;
     struct labels labels;
