@@ -3,38 +3,19 @@
 
 /* The buckets of a side from where its bound passes `from` (all of them when that is 0). */
 struct outer_walk {
-    struct histogram_walk walk;
-    int32_t schema, target;
+    struct bucket_feed feed;
+    int32_t schema; /* of what it gives */
     double from;
-    bool ahead, any;
-    int32_t next_index, index;
-    double next_count, count;
+    bool any;
+    int32_t index;
+    struct compensated count;
 };
-
-static bool outer_read(struct outer_walk *w)
-{
-    int shift = w->schema == w->target ? 0 : w->schema - w->target;
-    if (!w->ahead && !walk_next(&w->walk, &w->next_index, &w->next_count))
-        return false;
-    w->index = shift ? index_reduced(w->next_index, shift) : w->next_index;
-    w->count = w->next_count;
-    w->ahead = false;
-    while (shift && walk_next(&w->walk, &w->next_index, &w->next_count)) {
-        if (index_reduced(w->next_index, shift) != w->index) {
-            w->ahead = true;
-            break;
-        }
-        w->count += w->next_count;
-    }
-    return true;
-}
 
 static bool outer_next(struct outer_walk *w)
 {
-    w->any = outer_read(w);
-    while (w->any && w->from != 0 && w->target != HISTOGRAM_SCHEMA_CUSTOM &&
-           histogram_bound_exponential(w->index, w->target) <= w->from)
-        w->any = outer_read(w);
+    w->any = feed_next(&w->feed, &w->index, &w->count);
+    while (w->any && w->from != 0 && histogram_bound_exponential(w->index, w->schema) <= w->from)
+        w->any = feed_next(&w->feed, &w->index, &w->count);
     w->from = 0; /* bounds rise: passed once, passed for good */
     return w->any;
 }
@@ -42,19 +23,18 @@ static bool outer_next(struct outer_walk *w)
 /* A populated bucket is missing now, or holds fewer. */
 static bool side_fell(const struct histogram *now, const struct histogram *before, bool positive)
 {
-    struct outer_walk n = {.walk = walk_begin(positive ? &now->positive : &now->negative),
+    struct outer_walk n = {.feed = feed_side(positive ? &now->positive : &now->negative, 1, 0),
                            .schema = now->schema,
-                           .target = now->schema,
                            .from = now->zero_threshold};
-    struct outer_walk b = {.walk = walk_begin(positive ? &before->positive : &before->negative),
-                           .schema = before->schema,
-                           .target = now->schema,
-                           .from = now->zero_threshold};
+    struct outer_walk b = {
+        .feed = feed_side(positive ? &before->positive : &before->negative, 1, before->schema - now->schema),
+        .schema = now->schema,
+        .from = now->zero_threshold};
     outer_next(&n);
     while (outer_next(&b)) {
         while (n.any && n.index < b.index)
             outer_next(&n);
-        if (n.any && n.index == b.index ? n.count < b.count : b.count != 0)
+        if (n.any && n.index == b.index ? n.count.v < b.count.v : b.count.v != 0)
             return true;
     }
     return false;
@@ -65,15 +45,14 @@ static double sum_up_to(const struct histogram *h, struct outer_walk *w, double 
 {
     double sum = 0;
     for (; w->any && histogram_bound(h, w->index) <= bound; outer_next(w))
-        sum += w->count;
+        sum += w->count.v;
     return sum;
 }
 
 /* Custom buckets of different bounds: compared between the bounds that both have. */
 static bool custom_fell(const struct histogram *now, const struct histogram *before)
 {
-    struct outer_walk n = {.walk = walk_begin(&now->positive), .schema = now->schema, .target = now->schema};
-    struct outer_walk b = {.walk = walk_begin(&before->positive), .schema = now->schema, .target = now->schema};
+    struct outer_walk n = {.feed = feed_side(&now->positive, 1, 0)}, b = {.feed = feed_side(&before->positive, 1, 0)};
     outer_next(&n);
     outer_next(&b);
     for (uint32_t i = 0, j = 0; i <= now->custom_n && j <= before->custom_n;) {
@@ -104,7 +83,8 @@ bool histogram_was_reset(const struct histogram *now, const struct histogram *be
         double threshold = now->zero_threshold;
         struct compensated zero = {before->zero_count, 0};
         if (threshold != before->zero_threshold) {
-            struct bucket_feed positive = feed_side(&before->positive, 1), negative = feed_side(&before->negative, 1);
+            struct bucket_feed positive = feed_side(&before->positive, 1, 0),
+                               negative = feed_side(&before->negative, 1, 0);
             zero_count_at(before->schema, &positive, &negative, &threshold, &zero);
         }
         if (threshold != now->zero_threshold || now->zero_count < zero.v)

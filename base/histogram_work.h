@@ -30,22 +30,37 @@ struct histogram_work {
     uint32_t custom_n;
 };
 
-/* Buckets of either form, one after another from the zero bucket outwards. */
+/* Buckets of either form, one after another from the zero bucket outwards, in a schema `shift` lower than theirs. */
 struct bucket_feed {
     const struct bucket_run *run; /* or NULL: */
     uint32_t at;
     struct histogram_walk walk;
     double divisor; /* of what `walk` gives */
+    int shift;
+    bool ahead; /* one is read already: */
+    int32_t next_index;
+    struct compensated next;
 };
-static inline struct bucket_feed feed_side(const struct histogram_side *side, double divisor)
+static inline struct bucket_feed feed_side(const struct histogram_side *side, double divisor, int shift)
 {
-    return (struct bucket_feed){.walk = walk_begin(side), .divisor = divisor};
+    return (struct bucket_feed){.walk = walk_begin(side), .divisor = divisor, .shift = shift};
 }
-static inline struct bucket_feed feed_run(const struct bucket_run *run)
+static inline struct bucket_feed feed_run(const struct bucket_run *run, int shift)
 {
-    return (struct bucket_feed){.run = run};
+    return (struct bucket_feed){.run = run, .shift = shift};
 }
 bool feed_next(struct bucket_feed *f, int32_t *index, struct compensated *count);
+
+/* Room for `need` buckets; what `r` held is lost when it has to grow. False when the arena is at its limit. */
+bool run_reserve(struct histogram_work *w, struct bucket_run *r, uint64_t need);
+static inline void run_put(struct bucket_run *r, int32_t index, struct compensated count, bool apart)
+{
+    r->index[r->n] = index;
+    r->count[r->n] = count;
+    r->apart[r->n++] = apart;
+}
+/* `r` becomes what was put into the spare run, and lends its memory for the next time. */
+void run_take_spare(struct histogram_work *w, struct bucket_run *r);
 
 /* What the zero count would be were the zero bucket as wide as *threshold, or as much wider as it takes not to cut a
  * populated bucket: then *threshold becomes that. *zero has the zero count as it is. The feeds are fresh. */
@@ -57,6 +72,7 @@ void work_init(struct histogram_work *w, struct arena *a, bool keep_rests);
 /* Becomes `h`, reduced to `schema` (h's own: as it is). The arrays are used again. */
 void work_load(struct histogram_work *w, const struct histogram *h, int32_t schema);
 void work_copy(struct histogram_work *w, const struct histogram_work *from);
+void work_reduce(struct histogram_work *w, int32_t schema); /* a lower one */
 
 /* What work_add met. */
 enum { WORK_INCOMPATIBLE = 1, WORK_RESETS_CONFLICT = 2, WORK_BOUNDS_RECONCILED = 4 };
