@@ -42,8 +42,8 @@ static void cut_run(struct bucket_run *r, int32_t schema, double threshold)
     uint32_t n = r->n;
     r->n = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (r->count[i].v != 0 && histogram_bound_exponential(r->index[i] - 1, schema) >= threshold)
-            run_put(r, r->index[i], r->count[i], false);
+        if (r->count[i] != 0 && histogram_bound_exponential(r->index[i] - 1, schema) >= threshold)
+            run_put(r, r->index[i], (struct compensated){r->count[i], r->rest[i]}, false);
 }
 
 /* Makes the zero bucket of `w` as wide as it takes for both; returns the zero count of `h` in it. */
@@ -92,8 +92,55 @@ static inline void add_count(struct compensated *to, struct compensated count, b
         compensated_add(to, count.rest);
 }
 
+/* The buckets of both are the same: the common case, for samples of one series and for series of one program. */
+static bool same_places(const struct bucket_run *r, const struct histogram_side *side)
+{
+    int32_t index = 0;
+    uint32_t at = 0;
+    if (r->n != side->counts_n)
+        return false;
+    for (uint32_t i = 0; i < side->spans_n; i++) {
+        uint32_t length = side->spans[i].length;
+        index += side->spans[i].offset;
+        /* Indices rise, so those between are the same when the first and the last are. */
+        if (length > 0 && (r->index[at] != index || r->index[at + length - 1] != index + (int32_t)(length - 1)))
+            return false;
+        at += length;
+        index += (int32_t)length;
+    }
+    return true;
+}
+
+/* `factor` is 1 or -1. */
+static void add_in_place(double *restrict count, double *restrict rest, const double *restrict addend, uint32_t n,
+                         double factor, double divisor, bool keep_rests)
+{
+    if (!keep_rests) {
+        for (uint32_t i = 0; i < n; i++)
+            count[i] += factor * (addend[i] / divisor);
+        return;
+    }
+    /* compensated_add, without branches. */
+    for (uint32_t i = 0; i < n; i++) {
+        double a = count[i], b = factor * (addend[i] / divisor), sum = a + b;
+        double of_b = (a - sum) + b, of_a = (b - sum) + a;
+        double lost = rest[i] + (fabs(a) >= fabs(b) ? of_b : of_a);
+        count[i] = sum;
+        rest[i] = fabs(sum) == INFINITY ? 0 : lost;
+    }
+}
+
 static void add_side(struct histogram_work *w, struct bucket_run *r, const struct addend *b)
 {
+    bool exponential = w->schema != HISTOGRAM_SCHEMA_CUSTOM, joined = false;
+    if (b->shift == 0 && same_places(r, b->side)) {
+        uint32_t i = 0;
+        while (exponential && i < r->n && histogram_bound_exponential(r->index[i], w->schema) <= w->zero_threshold)
+            i++;
+        add_in_place(r->count + i, r->rest + i, b->side->counts + i, r->n - i, b->negative ? -1 : 1, b->divisor,
+                     w->keep_rests);
+        return;
+    }
     if (!run_reserve(w, &w->spare, (uint64_t)r->n + b->side->counts_n))
         return;
     struct bucket_run *to = &w->spare;
@@ -101,7 +148,6 @@ static void add_side(struct histogram_work *w, struct bucket_run *r, const struc
     struct bucket_feed feed = feed_side(b->side, b->divisor, b->shift);
     int32_t index = 0;
     struct compensated count = {0};
-    bool exponential = w->schema != HISTOGRAM_SCHEMA_CUSTOM, joined = false;
     /* Buckets within the zero bucket are in its count already. */
     bool more = feed_next(&feed, &index, &count);
     while (exponential && more && histogram_bound_exponential(index, w->schema) <= w->zero_threshold)
@@ -113,11 +159,11 @@ static void add_side(struct histogram_work *w, struct bucket_run *r, const struc
         }
         /* All of ours before the addend's bucket. */
         for (; i < r->n && (!more || r->index[i] < index); i++, joined = false)
-            run_put(to, r->index[i], r->count[i], r->apart[i] && !joined);
+            run_put(to, r->index[i], (struct compensated){r->count[i], r->rest[i]}, r->apart[i] && !joined);
         if (!more)
             break;
         if (i < r->n && r->index[i] == index) {
-            struct compensated sum = r->count[i];
+            struct compensated sum = {r->count[i], r->rest[i]};
             add_count(&sum, count, w->keep_rests);
             run_put(to, index, sum, r->apart[i] && !joined);
             i++;
@@ -166,9 +212,12 @@ static void map_buckets(struct bucket_run *to, const double *bounds, uint32_t bo
                 at++;
             i = at;
         }
-        compensated_add(&to->count[i], negative ? -count.v : count.v);
+        struct compensated sum = {to->count[i], to->rest[i]};
+        compensated_add(&sum, negative ? -count.v : count.v);
         if (count.rest != 0)
-            compensated_add(&to->count[i], count.rest);
+            compensated_add(&sum, count.rest);
+        to->count[i] = sum.v;
+        to->rest[i] = sum.rest;
     }
 }
 
@@ -187,13 +236,13 @@ static void add_remapped(struct histogram_work *w, const struct histogram *h, do
     uint32_t n = intersect(common, w->custom_n, h->custom, h->custom_n);
     struct bucket_run *to = &w->spare;
     for (uint32_t i = 0; i <= n; i++)
-        to->count[i] = (struct compensated){0, 0};
+        to->count[i] = to->rest[i] = 0;
     struct bucket_feed ours = feed_run(&w->positive, 0), theirs = feed_side(&h->positive, divisor, 0);
     map_buckets(to, common, n, &ours, w->custom, w->custom_n, false);
     map_buckets(to, common, n, &theirs, h->custom, h->custom_n, negative);
     to->n = 0;
     for (uint32_t i = 0; i <= n; i++) {
-        struct compensated count = to->count[i];
+        struct compensated count = {to->count[i], to->rest[i]};
         if (count.v == 0 && count.rest == 0)
             continue;
         if (!w->keep_rests)

@@ -4,22 +4,6 @@
 #include "base/float_text.h"
 #include "base/histogram_parts.h"
 
-bool walk_next(struct histogram_walk *w, int32_t *index, double *count)
-{
-    for (; w->span < w->side->spans_n; w->span++, w->in_span = 0) {
-        const struct histogram_span *s = &w->side->spans[w->span];
-        if (w->in_span == 0)
-            w->index += s->offset;
-        if (w->in_span == s->length)
-            continue;
-        w->in_span++;
-        *index = w->index++;
-        *count = w->side->counts[w->bucket++];
-        return true;
-    }
-    return false;
-}
-
 struct histogram_walk walk_begin_last(const struct histogram_side *side)
 {
     struct histogram_walk w = {.side = side, .span = side->spans_n, .bucket = side->counts_n};

@@ -69,6 +69,7 @@ static double scaled(double v, const struct scaling *by)
 
 static void scale_side(const struct histogram_side *side, const struct scaling *by, struct side_builder *to)
 {
+    struct side_builder b = *to;
     int32_t index;
     double count;
     uint32_t span = UINT32_MAX;
@@ -76,9 +77,10 @@ static void scale_side(const struct histogram_side *side, const struct scaling *
     while (walk_next(&w, &index, &count)) {
         count = scaled(count, by);
         if (count != 0 || !by->compact)
-            side_add(to, index, count, !by->compact && w.span != span);
+            side_add(&b, index, count, !by->compact && w.span != span);
         span = w.span;
     }
+    *to = b;
 }
 
 static const struct histogram *scale_histogram(const struct histogram *h, const struct scaling *by, bool buckets,

@@ -19,7 +19,21 @@ static inline struct histogram_walk walk_begin(const struct histogram_side *side
 {
     return (struct histogram_walk){.side = side};
 }
-bool walk_next(struct histogram_walk *w, int32_t *index, double *count);
+static inline bool walk_next(struct histogram_walk *w, int32_t *index, double *count)
+{
+    for (; w->span < w->side->spans_n; w->span++, w->in_span = 0) {
+        const struct histogram_span *s = &w->side->spans[w->span];
+        if (w->in_span == 0)
+            w->index += s->offset;
+        if (w->in_span == s->length)
+            continue;
+        w->in_span++;
+        *index = w->index++;
+        *count = w->side->counts[w->bucket++];
+        return true;
+    }
+    return false;
+}
 /* From the last bucket down. */
 struct histogram_walk walk_begin_last(const struct histogram_side *side);
 bool walk_before(struct histogram_walk *w, int32_t *index, double *count);
@@ -38,7 +52,8 @@ struct side_builder {
     uint32_t spans_n, counts_n;
     int32_t end; /* index after the last bucket */
 };
-/* In rising order of index; `apart`: a new span even where the last one could be extended. */
+/* In rising order of index; `apart`: a new span even where the last one could be extended. Best on a builder that is
+ * the caller's own variable: its fields then stay in registers. */
 static inline void side_add(struct side_builder *b, int32_t index, double count, bool apart)
 {
     if (b->counts_n == 0 || index != b->end || apart) {

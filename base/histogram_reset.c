@@ -20,16 +20,31 @@ static bool outer_next(struct outer_walk *w)
     return w->any;
 }
 
+/* The same buckets in both, and none within the zero bucket: then counts are compared as they stand. */
+static bool same_layout(const struct histogram *now, const struct histogram_side *n, const struct histogram_side *b)
+{
+    if (n->counts_n == 0 || n->spans_n != b->spans_n || n->counts_n != b->counts_n ||
+        memcmp(n->spans, b->spans, n->spans_n * sizeof(*n->spans)) != 0)
+        return false;
+    return now->zero_threshold == 0 ||
+           (n->spans[0].length > 0 &&
+            histogram_bound_exponential(n->spans[0].offset, now->schema) > now->zero_threshold);
+}
+
 /* A populated bucket is missing now, or holds fewer. */
 static bool side_fell(const struct histogram *now, const struct histogram *before, bool positive)
 {
-    struct outer_walk n = {.feed = feed_side(positive ? &now->positive : &now->negative, 1, 0),
-                           .schema = now->schema,
-                           .from = now->zero_threshold};
-    struct outer_walk b = {
-        .feed = feed_side(positive ? &before->positive : &before->negative, 1, before->schema - now->schema),
-        .schema = now->schema,
-        .from = now->zero_threshold};
+    const struct histogram_side *ours = positive ? &now->positive : &now->negative;
+    const struct histogram_side *theirs = positive ? &before->positive : &before->negative;
+    int shift = before->schema - now->schema;
+    if (shift == 0 && same_layout(now, ours, theirs)) {
+        bool fell = false;
+        for (uint32_t i = 0; i < ours->counts_n; i++)
+            fell |= ours->counts[i] < theirs->counts[i];
+        return fell;
+    }
+    struct outer_walk n = {.feed = feed_side(ours, 1, 0), .schema = now->schema, .from = now->zero_threshold};
+    struct outer_walk b = {.feed = feed_side(theirs, 1, shift), .schema = now->schema, .from = now->zero_threshold};
     outer_next(&n);
     while (outer_next(&b)) {
         while (n.any && n.index < b.index)

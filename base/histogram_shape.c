@@ -84,16 +84,19 @@ static bool side_is_compact(const struct histogram_side *side)
 
 static void compact_side(const struct histogram_side *side, struct side_builder *to)
 {
+    struct side_builder b = *to;
     int32_t index;
     double count;
     struct histogram_walk w = walk_begin(side);
     while (walk_next(&w, &index, &count))
         if (count != 0)
-            side_add(to, index, count, false);
+            side_add(&b, index, count, false);
+    *to = b;
 }
 
 static void reduce_side(const struct histogram_side *side, int shift, struct side_builder *to)
 {
+    struct side_builder b = *to;
     int32_t index, merged = 0;
     double count, sum = 0;
     bool any = false;
@@ -105,13 +108,14 @@ static void reduce_side(const struct histogram_side *side, int shift, struct sid
             continue;
         }
         if (any)
-            side_add(to, merged, sum, false);
+            side_add(&b, merged, sum, false);
         merged = index;
         sum = count;
         any = true;
     }
     if (any)
-        side_add(to, merged, sum, false);
+        side_add(&b, merged, sum, false);
+    *to = b;
 }
 
 const struct histogram *histogram_compact(const struct histogram *h, struct arena *a)

@@ -117,6 +117,7 @@ struct tally {
 static void cut_side(const struct histogram *h, const struct cut *c, bool positive, struct tally *t,
                      struct side_builder *to)
 {
+    struct side_builder b = *to;
     int32_t index;
     double count;
     struct histogram_walk w = walk_begin(positive ? &h->positive : &h->negative);
@@ -124,15 +125,16 @@ static void cut_side(const struct histogram *h, const struct cut *c, bool positi
     while (walk_next(&w, &index, &count)) {
         if (count == 0)
             continue;
-        struct histogram_bucket b = histogram_bucket_of(h, positive, index, count);
-        struct kept k = keep_of(&b, c, positive);
+        struct histogram_bucket whole = histogram_bucket_of(h, positive, index, count);
+        struct kept k = keep_of(&whole, c, positive);
         t->any = true;
         t->cut |= !k.all && k.count != count;
         t->count += k.count;
         t->sum += k.middle * k.count;
         if (k.count != 0)
-            side_add(to, index, k.count, false);
+            side_add(&b, index, k.count, false);
     }
+    *to = b;
 }
 
 const struct histogram *histogram_trim(const struct histogram *h, double at, bool keep_below, struct arena *to)

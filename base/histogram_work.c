@@ -15,13 +15,14 @@ bool run_reserve(struct histogram_work *w, struct bucket_run *r, uint64_t need)
     if (cap < need)
         cap = need;
     int32_t *index = cap > UINT32_MAX ? NULL : arena_alloc_n(w->arena, cap, sizeof(*index));
-    struct compensated *count = index ? arena_alloc_n(w->arena, cap, sizeof(*count)) : NULL;
-    bool *apart = count ? arena_alloc_n(w->arena, cap, sizeof(*apart)) : NULL;
+    double *count = index ? arena_alloc_n(w->arena, cap, sizeof(*count)) : NULL;
+    double *rest = count ? arena_alloc_n(w->arena, cap, sizeof(*rest)) : NULL;
+    bool *apart = rest ? arena_alloc_n(w->arena, cap, sizeof(*apart)) : NULL;
     if (!apart) {
         w->failed = true;
         return false;
     }
-    *r = (struct bucket_run){index, count, apart, 0, (uint32_t)cap}; /* what it held is not kept */
+    *r = (struct bucket_run){index, count, rest, apart, 0, (uint32_t)cap};
     return true;
 }
 
@@ -39,7 +40,8 @@ static bool feed_read(struct bucket_feed *f, int32_t *index, struct compensated 
         if (f->at == f->run->n)
             return false;
         *index = f->run->index[f->at];
-        *count = f->run->count[f->at++];
+        *count = (struct compensated){f->run->count[f->at], f->run->rest[f->at]};
+        f->at++;
         return true;
     }
     count->rest = 0;
@@ -76,13 +78,17 @@ static void load_side(struct histogram_work *w, struct bucket_run *r, const stru
     r->n = 0;
     if (!run_reserve(w, r, side->counts_n))
         return;
-    int32_t index;
-    double count;
-    uint32_t span = UINT32_MAX;
-    struct histogram_walk walk = walk_begin(side);
-    while (walk_next(&walk, &index, &count)) {
-        run_put(r, index, (struct compensated){count, 0}, walk.span != span);
-        span = walk.span;
+    int32_t index = 0;
+    for (uint32_t i = 0; i < side->spans_n; i++) {
+        index += side->spans[i].offset;
+        for (uint32_t j = 0; j < side->spans[i].length; j++) {
+            r->index[r->n] = index++;
+            r->apart[r->n++] = j == 0;
+        }
+    }
+    if (r->n > 0) {
+        memcpy(r->count, side->counts, r->n * sizeof(*r->count));
+        memset(r->rest, 0, r->n * sizeof(*r->rest));
     }
 }
 
@@ -146,6 +152,7 @@ static void copy_run(struct histogram_work *w, struct bucket_run *r, const struc
         return;
     memcpy(r->index, from->index, from->n * sizeof(*r->index));
     memcpy(r->count, from->count, from->n * sizeof(*r->count));
+    memcpy(r->rest, from->rest, from->n * sizeof(*r->rest));
     memcpy(r->apart, from->apart, from->n * sizeof(*r->apart));
     r->n = from->n;
 }
@@ -163,51 +170,57 @@ void work_copy(struct histogram_work *w, const struct histogram_work *from)
     work_set_custom(w, from->custom, from->custom_n);
 }
 
-static void scale(struct compensated *s, double factor, double divisor)
+static void scale(double *count, double *rest, uint32_t n, double factor, double divisor)
 {
-    s->v = s->v * factor / divisor;
-    s->rest = s->rest * factor / divisor;
+    for (uint32_t i = 0; i < n; i++) {
+        count[i] = count[i] * factor / divisor;
+        rest[i] = rest[i] * factor / divisor;
+    }
 }
 
 void work_scale(struct histogram_work *w, double factor, double divisor)
 {
-    scale(&w->zero_count, factor, divisor);
-    scale(&w->count, factor, divisor);
-    scale(&w->sum, factor, divisor);
-    for (uint32_t i = 0; i < w->positive.n; i++)
-        scale(&w->positive.count[i], factor, divisor);
-    for (uint32_t i = 0; i < w->negative.n; i++)
-        scale(&w->negative.count[i], factor, divisor);
+    scale(&w->zero_count.v, &w->zero_count.rest, 1, factor, divisor);
+    scale(&w->count.v, &w->count.rest, 1, factor, divisor);
+    scale(&w->sum.v, &w->sum.rest, 1, factor, divisor);
+    scale(w->positive.count, w->positive.rest, w->positive.n, factor, divisor);
+    scale(w->negative.count, w->negative.rest, w->negative.n, factor, divisor);
 }
 
 bool work_overflows(const struct histogram_work *w)
 {
     bool over = isinf(w->zero_count.v) || isinf(w->count.v) || isinf(w->sum.v);
     for (uint32_t i = 0; i < w->positive.n && !over; i++)
-        over = isinf(w->positive.count[i].v);
+        over = isinf(w->positive.count[i]);
     for (uint32_t i = 0; i < w->negative.n && !over; i++)
-        over = isinf(w->negative.count[i].v);
+        over = isinf(w->negative.count[i]);
     return over;
 }
 
 /* ---- Storing ---- */
 
-static inline double final_count(const struct histogram_work *w, struct compensated s, int finish, double divisor)
+static inline double final_count(double count, double rest, int finish, double divisor)
 {
-    return finish & WORK_ADD_RESTS ? s.v / divisor + s.rest / divisor : s.v / divisor;
+    if (divisor != 1) {
+        count /= divisor;
+        rest /= divisor;
+    }
+    return finish & WORK_ADD_RESTS ? count + rest : count;
 }
 
 static void store_side(const struct histogram_work *w, const struct bucket_run *r, int finish, double divisor,
                        struct side_builder *to)
 {
+    struct side_builder b = *to;
     /* Buckets within the zero bucket have no rest added, as sums add none of the addend's there. */
     bool exponential = w->schema != HISTOGRAM_SCHEMA_CUSTOM, inside = exponential && (finish & WORK_ADD_RESTS);
     for (uint32_t i = 0; i < r->n; i++) {
         inside = inside && histogram_bound_exponential(r->index[i], w->schema) <= w->zero_threshold;
-        double count = final_count(w, r->count[i], inside ? finish & ~WORK_ADD_RESTS : finish, divisor);
+        double count = final_count(r->count[i], r->rest[i], inside ? finish & ~WORK_ADD_RESTS : finish, divisor);
         if (count != 0 || !(finish & WORK_COMPACT))
-            side_add(to, r->index[i], count, r->apart[i] && !(finish & WORK_COMPACT));
+            side_add(&b, r->index[i], count, r->apart[i] && !(finish & WORK_COMPACT));
     }
+    *to = b;
 }
 
 const struct histogram *work_store(const struct histogram_work *w, int finish, double divisor, struct arena *to)
@@ -218,9 +231,9 @@ const struct histogram *work_store(const struct histogram_work *w, int finish, d
         .schema = w->schema,
         .reset = w->reset,
         .zero_threshold = w->zero_threshold,
-        .zero_count = final_count(w, w->zero_count, finish, divisor),
-        .count = final_count(w, w->count, finish, divisor),
-        .sum = final_count(w, w->sum, finish, divisor),
+        .zero_count = final_count(w->zero_count.v, w->zero_count.rest, finish, divisor),
+        .count = final_count(w->count.v, w->count.rest, finish, divisor),
+        .sum = final_count(w->sum.v, w->sum.rest, finish, divisor),
         .custom = w->custom,
         .custom_n = w->custom_n,
     };

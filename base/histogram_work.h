@@ -11,7 +11,7 @@
  * Prometheus' layouts keep such seams until a Compact, and its equality sees them. */
 struct bucket_run {
     int32_t *index;
-    struct compensated *count;
+    double *count, *rest;
     bool *apart;
     uint32_t n, cap;
 };
@@ -56,7 +56,8 @@ bool run_reserve(struct histogram_work *w, struct bucket_run *r, uint64_t need);
 static inline void run_put(struct bucket_run *r, int32_t index, struct compensated count, bool apart)
 {
     r->index[r->n] = index;
-    r->count[r->n] = count;
+    r->count[r->n] = count.v;
+    r->rest[r->n] = count.rest;
     r->apart[r->n++] = apart;
 }
 /* `r` becomes what was put into the spare run, and lends its memory for the next time. */

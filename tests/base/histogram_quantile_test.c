@@ -290,6 +290,51 @@ START_TEST(sums_of_any)
 }
 END_TEST
 
+/* Histograms of one layout are added in place, others by merging; a far bucket more makes one layout into two. Counts
+ * that are not whole leave rests. */
+START_TEST(in_place_or_merged)
+{
+    state = suite_seed("in_place_or_merged");
+    for (int round = 0; round < 2000; round++) {
+        const struct histogram *first = random_histogram(false), *samples[2][5];
+        unsigned notes = 0;
+        struct histogram_total *in_place = histogram_total_new(&arena, round % 2),
+                               *merged = histogram_total_new(&arena, round % 2);
+        for (int i = 0; i < 5; i++)
+            for (int j = 0; j < 2; j++) {
+                struct histogram *h = histogram_copy(first, &arena);
+                uint32_t n = h->positive.counts_n;
+                double *counts = ARENA_ARRAY(&arena, double, n + 1);
+                for (uint32_t k = 0; k < n; k++)
+                    counts[k] = j == 0 ? first->positive.counts[k] * pow(10, below(40)) / 3 * (below(3) - 1.0)
+                                       : samples[0][i]->positive.counts[k];
+                if (j == 1) {
+                    struct histogram_span *spans = ARENA_ARRAY(&arena, struct histogram_span, h->positive.spans_n + 1);
+                    if (h->positive.spans_n > 0)
+                        memcpy(spans, h->positive.spans, h->positive.spans_n * sizeof(*spans));
+                    spans[h->positive.spans_n++] = (struct histogram_span){100 + i, 1};
+                    counts[h->positive.counts_n++] = 0;
+                    h->positive.spans = spans;
+                }
+                h->positive.counts = counts;
+                samples[j][i] = h;
+                if (j == 0)
+                    histogram_total_add(in_place, h);
+                else
+                    histogram_total_add(merged, h);
+            }
+        ck_assert(histogram_equal(histogram_compact(histogram_total_result(in_place, &arena, &notes), &arena),
+                                  histogram_compact(histogram_total_result(merged, &arena, &notes), &arena)));
+        ck_assert(histogram_equal(histogram_sub(samples[0][0], samples[0][1], &arena, &notes),
+                                  histogram_sub(samples[1][0], samples[1][1], &arena, &notes)));
+        ck_assert(histogram_was_reset(samples[0][1], samples[0][0]) ==
+                  histogram_was_reset(samples[1][1], samples[1][0]));
+        ck_assert_uint_eq(notes & ~(unsigned)(HISTOGRAM_RESETS_IN_AGG | HISTOGRAM_RESETS_IN_SUB), 0);
+        arena_reset(&arena);
+    }
+}
+END_TEST
+
 START_TEST(quantiles_of_any)
 {
     state = suite_seed("quantiles_of_any");
@@ -394,6 +439,7 @@ int main(void)
     tcase_add_test(all, observations_of_nan);
     tcase_add_test(all, moments);
     tcase_add_test(all, sums_of_any);
+    tcase_add_test(all, in_place_or_merged);
     tcase_add_test(all, quantiles_of_any);
     tcase_add_test(all, hostile_shapes);
     suite_add_tcase(suite, all);
