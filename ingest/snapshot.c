@@ -263,8 +263,7 @@ static int copy_series(struct ingest *in, const struct source_request *q, const 
             .id = ids[i], .metric = p.metric, .ordinal = p.ordinal, .raw_from_ms = raw_from(q, r, dirty, ids[i])};
         if (!copy_one(in, q, ids[i], a, s))
             break;
-        r->histograms_met |=
-            q->width_ms > 0 && head_met_histogram(head_find(&in->head, ids[i]), q->start_ms, q->end_ms);
+        r->histograms_met |= head_met_histogram(head_find(&in->head, ids[i]), q->start_ms, q->end_ms);
     }
     return arena_check(a, "query", e);
 }

@@ -120,8 +120,8 @@ struct source_result {
     int (*unpack_histograms)(const void *packed, int64_t start_ms, int64_t end_ms, struct arena *a, int64_t *times_ms,
                              const struct histogram **histograms, uint32_t *ret_n, struct err *e);
     bool histograms_wanted; /* as the request said */
-    /* A reader of panes: some series may have histograms in the span. States are of numbers alone, so they cannot
-     * answer, and raw must. */
+    /* Some series may have histograms in the span. States are of numbers alone: where their readers meet it, raw
+     * samples must answer. */
     bool histograms_met;
     struct source_window **windows; /* [identities_n] arrays, ascending by end */
     uint32_t windows_n;
