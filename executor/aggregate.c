@@ -167,6 +167,19 @@ static const struct {
     [AGGREGATE_STDVAR] = {variance_add, stdvar_end},
 };
 
+/* A series that has histograms: they are counted as anything is, summed apart from the numbers, or left out. */
+static int add_with_histograms(const struct apply *c, const struct vec_series *s, struct tally *a,
+                               struct histogram_tally *histograms, struct err *e)
+{
+    enum aggregate_op op = c->expr->aggregate;
+    bool counted = op == AGGREGATE_COUNT || op == AGGREGATE_GROUP, summed = op == AGGREGATE_SUM || op == AGGREGATE_AVG;
+    const double *v = counted ? s->v : summed ? series_numbers(c->ev, s, a->n) : aggregate_numbers(c, s);
+    if (!v)
+        return apply_full(c, e);
+    tallies[op].add(a, v);
+    return summed ? histogram_tally_add(histograms, c, s, e) : 0;
+}
+
 static int tally_apply(const struct apply *c, struct value *ret, struct err *e)
 {
     struct arena *arena = c->ev->arena;
@@ -178,6 +191,7 @@ static int tally_apply(const struct apply *c, struct value *ret, struct err *e)
         code = apply_make_vector(c, groups.by.n, ret, e);
     if (code != 0)
         return code;
+    struct histogram_tally histograms = {0};
     struct tally a = {n, NULL, value_array(c->ev, n), value_array(c->ev, n), arena_alloc(arena, n)};
     for (uint32_t g = 0; g < groups.by.n; g++) {
         a.value = value_array_absent(c->ev, n);
@@ -186,15 +200,21 @@ static int tally_apply(const struct apply *c, struct value *ret, struct err *e)
         bool drop_name = false;
         for (uint32_t m = groups.by.starts[g]; m < groups.by.starts[g + 1]; m++) {
             const struct vec_series *s = &series[groups.by.members[m]];
-            tallies[c->expr->aggregate].add(&a, s->v);
+            if (!s->h)
+                tallies[c->expr->aggregate].add(&a, s->v);
+            else if ((code = add_with_histograms(c, s, &a, &histograms, e)) != 0)
+                return code;
             drop_name |= s->drop_name;
             if ((code = eval_check(c->ev, 0, e)) != 0)
                 return code;
         }
         if (tallies[c->expr->aggregate].end)
             tallies[c->expr->aggregate].end(&a);
+        struct vec_series made = {groups.labels[g], drop_name, a.value};
+        if ((code = histogram_tally_end(&histograms, c, &made, e)) != 0)
+            return code;
         if (apply_any(a.value, n))
-            ret->series[ret->series_n++] = (struct vec_series){groups.labels[g], drop_name, a.value};
+            ret->series[ret->series_n++] = made;
     }
     return 0;
 }

@@ -21,8 +21,8 @@ struct pick {
 struct choice {
     const struct apply *c;
     const struct vec_series *series;
-    double **out; /* [series]: NULL until chosen */
-    uint32_t *k;  /* [steps], as asked; 0: nothing */
+    struct vec_series *out; /* [series]: v NULL until chosen */
+    uint32_t *k;            /* [steps], as asked; 0: nothing */
     struct pick *heaps;
     uint32_t *sizes; /* [steps] */
     uint32_t heap_n; /* room of one heap */
@@ -63,15 +63,22 @@ static void sift_down(struct pick *h, uint32_t n)
 
 static int keep(struct choice *x, uint32_t series, uint32_t step, struct err *e)
 {
-    if (!x->out[series] && !(x->out[series] = value_array_absent(x->c->ev, x->c->t->n)))
-        return apply_full(x->c, e);
-    x->out[series][step] = x->series[series].v[step];
+    const struct vec_series *from = &x->series[series];
+    struct vec_series *out = &x->out[series];
+    if (!out->v) {
+        *out = (struct vec_series){from->labels, from->drop_name, value_array_absent(x->c->ev, x->c->t->n), from->h};
+        if (!out->v)
+            return apply_full(x->c, e);
+    }
+    memcpy(&out->v[step], &from->v[step], sizeof *out->v);
     return 0;
 }
 
-static void heaps_add(struct choice *x, uint32_t s, bool largest)
+static int heaps_add(struct choice *x, uint32_t s, bool largest, struct err *e)
 {
-    const double *v = x->series[s].v;
+    const double *v = x->series[s].h ? aggregate_numbers(x->c, &x->series[s]) : x->series[s].v;
+    if (!v)
+        return apply_full(x->c, e);
     for (uint32_t i = 0; i < x->c->t->n; i++) {
         if (value_absent(v[i]) || x->k[i] == 0)
             continue;
@@ -84,6 +91,7 @@ static void heaps_add(struct choice *x, uint32_t s, bool largest)
             sift_down(h, x->k[i]);
         }
     }
+    return 0;
 }
 
 static int best_first(const void *pa, const void *pb)
@@ -103,10 +111,8 @@ static void give_ordered(struct choice *x, struct value *ret)
     for (uint32_t i = 0; i < x->sizes[0]; i++)
         h[i].place = i;
     qsort(h, x->sizes[0], sizeof *h, best_first);
-    for (uint32_t i = 0; i < x->sizes[0]; i++) {
-        const struct vec_series *s = &x->series[h[i].series];
-        ret->series[ret->series_n++] = (struct vec_series){s->labels, s->drop_name, x->out[h[i].series]};
-    }
+    for (uint32_t i = 0; i < x->sizes[0]; i++)
+        ret->series[ret->series_n++] = x->out[h[i].series];
 }
 
 static int choose_best(struct choice *x, const struct groups *groups, uint32_t g, struct value *ret, struct err *e)
@@ -116,8 +122,9 @@ static int choose_best(struct choice *x, const struct groups *groups, uint32_t g
     int code = 0;
     memset(x->sizes, 0, n * sizeof *x->sizes);
     for (uint32_t m = groups->by.starts[g]; m < groups->by.starts[g + 1] && code == 0; m++) {
-        heaps_add(x, groups->by.members[m], largest);
-        code = eval_check(x->c->ev, 0, e);
+        code = heaps_add(x, groups->by.members[m], largest, e);
+        if (code == 0)
+            code = eval_check(x->c->ev, 0, e);
     }
     for (uint32_t i = 0; i < n && code == 0; i++) {
         for (uint32_t p = 0; p < x->sizes[i] && code == 0; p++)
@@ -216,12 +223,13 @@ static int make_room(struct choice *x, const struct groups *groups, struct err *
         uint32_t members = groups->by.starts[g + 1] - groups->by.starts[g];
         largest_group = members > largest_group ? members : largest_group;
     }
-    x->out = ARENA_ARRAY(arena, double *, series_n);
+    x->out = ARENA_ARRAY(arena, struct vec_series, series_n);
     x->k = ARENA_ARRAY(arena, uint32_t, n);
     x->sizes = ARENA_ARRAY(arena, uint32_t, n);
     if (arena_failed(arena))
         return apply_full(x->c, e);
-    memset(x->out, 0, series_n * sizeof *x->out);
+    if (series_n)
+        memset(x->out, 0, series_n * sizeof *x->out);
     for (uint32_t i = 0; i < n; i++) {
         double k = x->c->args[1].v[i];
         x->k[i] = k >= largest_group ? largest_group : k >= 1 ? (uint32_t)k : 0;
@@ -258,9 +266,8 @@ int aggregate_choose_apply(const struct apply *c, struct value *ret, struct err 
         return code;
     }
     for (uint32_t s = 0; code == 0 && s < vector->series_n; s++) {
-        if (x.out[s])
-            ret->series[ret->series_n++] =
-                (struct vec_series){vector->series[s].labels, vector->series[s].drop_name, x.out[s]};
+        if (x.out[s].v)
+            ret->series[ret->series_n++] = x.out[s];
     }
     return code;
 }

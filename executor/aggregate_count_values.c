@@ -1,11 +1,15 @@
 /* count_values: a series for each different value of a group, counting how many have it; the value is a label. */
 #include <math.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "executor/aggregate.h"
 
 struct tallied {
     uint32_t group;
-    uint64_t bits;
+    uint64_t bits;   /* of a number */
+    struct str text; /* of a histogram; p NULL: it is a number */
     double *count;
 };
 
@@ -14,6 +18,7 @@ struct value_counts {
     const struct groups *groups;
     bool labelled; /* the value shows: it does not under without (its own label) */
     struct map map;
+    struct strbuf text;
     struct tallied *list;
     uint32_t n;
     size_t cap;
@@ -23,12 +28,14 @@ struct tallied_key {
     const struct value_counts *counts;
     uint32_t group;
     uint64_t bits;
+    struct str text;
 };
 
 static bool same_value(const void *ctx, uint32_t i)
 {
     const struct tallied_key *k = ctx;
-    return k->counts->list[i].group == k->group && k->counts->list[i].bits == k->bits;
+    const struct tallied *t = &k->counts->list[i];
+    return t->group == k->group && t->bits == k->bits && !t->text.p == !k->text.p && str_eq(t->text, k->text);
 }
 
 /* Two rounds of a 64-bit mix (splitmix64's) with the map's seed. */
@@ -60,9 +67,16 @@ static uint64_t text_bits(const struct value_counts *x, double v)
     return bits;
 }
 
-static int count_one(struct value_counts *x, uint32_t group, uint32_t step, double v, struct err *e)
+static int count_one(struct value_counts *x, uint32_t group, uint32_t step, double v, const struct histogram *h,
+                     struct err *e)
 {
-    struct tallied_key k = {x, group, text_bits(x, v)};
+    struct tallied_key k = {x, group, h ? 0 : text_bits(x, v), {NULL, 0}};
+    if (h && x->labelled) {
+        strbuf_clear(&x->text);
+        histogram_text(h, &x->text);
+        k.text = (struct str){strbuf_z(&x->text), x->text.n};
+        k.bits = XXH3_64bits(k.text.p, k.text.n);
+    }
     uint64_t hash = value_hash(group, k.bits);
     int64_t found = map_find(&x->map, hash, same_value, &k);
     if (found < 0) {
@@ -71,7 +85,9 @@ static int count_one(struct value_counts *x, uint32_t group, uint32_t step, doub
         if (!list || !count)
             return apply_full(x->c, e);
         x->list = list;
-        list[x->n] = (struct tallied){group, k.bits, count};
+        list[x->n] = (struct tallied){group, k.bits, k.text, count};
+        if (k.text.p && !(list[x->n].text.p = arena_strndup(x->c->ev->arena, k.text.p, k.text.n)))
+            return apply_full(x->c, e);
         map_add(&x->map, hash, x->n, hash_of_value, &k);
         found = x->n++;
     }
@@ -85,10 +101,11 @@ static int count_group(struct value_counts *x, uint32_t g, struct err *e)
     const struct vec_series *series = x->c->args[0].series;
     int code = 0;
     for (uint32_t m = x->groups->by.starts[g]; m < x->groups->by.starts[g + 1] && code == 0; m++) {
-        const double *v = series[x->groups->by.members[m]].v;
+        const struct vec_series *s = &series[x->groups->by.members[m]];
+        const double *v = s->v;
         for (uint32_t i = 0; i < x->c->t->n && code == 0; i++) {
             if (!value_absent(v[i]))
-                code = count_one(x, g, i, v[i], e);
+                code = count_one(x, g, i, v[i], vec_histogram(s, i), e);
         }
         if (code == 0)
             code = eval_check(x->c->ev, 0, e);
@@ -106,8 +123,10 @@ static int give_counts(const struct value_counts *x, struct str label, struct va
             char text[FLOAT_TEXT_MAX];
             double v;
             memcpy(&v, &x->list[i].bits, sizeof v);
-            size_t n = (size_t)float_format_f(v, text);
-            labels_with(&labels, label, (struct str){arena_strndup(arena, text, n), n}, arena, &labels);
+            struct str shown = x->list[i].text;
+            if (!shown.p)
+                shown = (struct str){text, (size_t)float_format_f(v, text)};
+            labels_with(&labels, label, (struct str){arena_strndup(arena, shown.p, shown.n), shown.n}, arena, &labels);
         }
         ret->series[ret->series_n++] = (struct vec_series){.labels = labels, .v = x->list[i].count};
         if ((i & 255) == 255)
@@ -161,5 +180,6 @@ int aggregate_count_values_apply(const struct apply *c, struct value *ret, struc
     if (code == 0)
         code = give_counts(&x, label, ret, e);
     map_done(&x.map);
+    strbuf_done(&x.text);
     return code;
 }

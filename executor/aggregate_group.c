@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "executor/aggregate.h"
+#include "executor/note_histogram.h"
 
 struct label_key aggregate_key(const struct expr *aggregate)
 {
@@ -22,6 +23,18 @@ int groups_make(const struct apply *c, struct groups *ret, struct err *e)
     ret->labels = index.sets;
     label_index_done(&index);
     return code;
+}
+
+const double *aggregate_numbers(const struct apply *c, const struct vec_series *s)
+{
+    enum aggregate_op op = c->expr->aggregate;
+    bool chooses = op == AGGREGATE_TOPK || op == AGGREGATE_BOTTOMK, any = false;
+    for (uint32_t i = 0; s->h && !any && i < c->t->n; i++)
+        any = float_is_histogram(s->v[i]);
+    if (any) /* where the note points: as Prometheus has it */
+        note_ignored_in_group(c->ev, aggregate_op_name(op),
+                              chooses ? c->expr->start : expr_unwrap(c->expr->args[0])->start);
+    return series_numbers(c->ev, s, c->t->n);
 }
 
 struct param_range param_range_of(const struct apply *c, const double *v)

@@ -15,15 +15,14 @@ struct quantile_room {
     uint64_t *keys, *spare;
 };
 
-static void group_quantiles(const struct apply *c, const struct groups *groups, uint32_t g,
-                            const struct quantile_room *room, double *out)
+static void group_quantiles(const struct apply *c, const double *const *numbers, const struct groups *groups,
+                            uint32_t g, const struct quantile_room *room, double *out)
 {
-    const struct vec_series *series = c->args[0].series;
     for (uint32_t i = 0; i < c->t->n; i++) {
         double q = c->args[1].v[i];
         uint32_t n = 0;
         for (uint32_t m = groups->by.starts[g]; m < groups->by.starts[g + 1]; m++) {
-            double v = series[groups->by.members[m]].v[i];
+            double v = numbers[groups->by.members[m]][i];
             if (!value_absent(v))
                 room->keys[n++] = order_key(v);
         }
@@ -56,6 +55,13 @@ int aggregate_quantile_apply(const struct apply *c, struct value *ret, struct er
     if (code != 0)
         return code;
     uint32_t series_n = c->args[0].series_n;
+    const double **numbers = ARENA_ARRAY(c->ev->arena, const double *, series_n);
+    for (uint32_t s = 0; numbers && s < series_n; s++) {
+        const struct vec_series *in = &c->args[0].series[s];
+        numbers[s] = in->h ? aggregate_numbers(c, in) : in->v;
+    }
+    if (arena_failed(c->ev->arena))
+        return apply_full(c, e);
     struct quantile_room room = {ARENA_ARRAY(c->ev->arena, uint64_t, series_n),
                                  ARENA_ARRAY(c->ev->arena, uint64_t, series_n)};
     for (uint32_t g = 0; g < groups.by.n && code == 0; g++) {
@@ -65,7 +71,7 @@ int aggregate_quantile_apply(const struct apply *c, struct value *ret, struct er
         bool drop_name = false;
         for (uint32_t m = groups.by.starts[g]; m < groups.by.starts[g + 1]; m++)
             drop_name |= c->args[0].series[groups.by.members[m]].drop_name;
-        group_quantiles(c, &groups, g, &room, out);
+        group_quantiles(c, numbers, &groups, g, &room, out);
         if (apply_any(out, c->t->n))
             ret->series[ret->series_n++] = (struct vec_series){groups.labels[g], drop_name, out};
         code = eval_check(c->ev, 0, e);

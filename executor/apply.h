@@ -25,13 +25,14 @@ struct apply {
 typedef int apply_fn(const struct apply *c, struct value *ret, struct err *e);
 
 apply_fn aggregate_apply, binary_apply, unary_apply;
-apply_fn math_apply, clamp_apply, round_apply, scalars_apply;    /* function_math.c */
-apply_fn time_apply, date_apply, query_time_apply;               /* function_time.c */
-apply_fn label_replace_apply, label_join_apply;                  /* function_label.c */
-apply_fn sort_apply, sort_by_label_apply;                        /* function_sort.c */
-apply_fn info_apply;                                             /* function_info.c */
-apply_fn histogram_quantile_apply, histogram_fraction_apply;     /* function_histogram.c */
-apply_fn scalar_apply, vector_apply, absent_apply, native_apply; /* function_vector.c */
+apply_fn math_apply, clamp_apply, round_apply, scalars_apply; /* function_math.c */
+apply_fn time_apply, date_apply, query_time_apply;            /* function_time.c */
+apply_fn label_replace_apply, label_join_apply;               /* function_label.c */
+apply_fn sort_apply, sort_by_label_apply;                     /* function_sort.c */
+apply_fn info_apply;                                          /* function_info.c */
+apply_fn histogram_quantile_apply, histogram_fraction_apply;  /* function_histogram.c */
+apply_fn native_apply;                                        /* function_native.c */
+apply_fn scalar_apply, vector_apply, absent_apply;            /* function_vector.c */
 
 /* ERR_LIMIT of a full arena. */
 static inline int apply_full(const struct apply *c, struct err *e)

@@ -9,15 +9,16 @@
 
 /*
  * left op right for n steps; absent where either is absent. Comparisons give `kept` where they hold and nothing where
- * not, or 1 and 0 with return_bool. Returns how many values there are. The trimming operators are about histograms and
- * give nothing.
+ * not, or 1 and 0 with return_bool. Returns how many values there are. Of numbers alone: the trimming operators give
+ * nothing.
  */
 uint32_t binary_values(const struct expr *binary, const double *left, const double *right, const double *kept,
                        uint32_t n, double *out);
 /* Does the operator make another quantity, so that the metric's name no longer fits? */
 bool binary_changes_metric(enum binary_op op);
-/* The info that a trimming operator met two floats. */
-void binary_note_trim(const struct apply *c);
+/* The same over series that may have histograms, into out->v (room for n) and out->h. */
+int binary_pair(const struct apply *c, const struct vec_series *left, const struct vec_series *right,
+                const struct vec_series *kept, struct vec_series *out, uint32_t *ret_n, struct err *e);
 
 /* Both arguments, their series grouped by the labels they match on; a group has one number on both sides. */
 struct match_side {

@@ -25,7 +25,7 @@ struct joining {
     const double *fill_many, *fill_one;
     uint8_t *active; /* [steps]: matching takes place at all */
     uint8_t *many_there, *one_there;
-    double *spare;
+    struct vec_series spare;  /* room for a result's values */
     struct label_index index; /* labels of results */
     struct outcome *outcomes;
     size_t outcomes_cap;
@@ -158,16 +158,21 @@ static int merge(struct joining *x, struct outcome *o, const struct contribution
     if (!kept)
         return 0;
     if (!o->series.v) {
-        o->series.v = x->spare;
-        x->spare = NULL;
+        o->series.v = x->spare.v;
+        o->series.h = x->spare.h;
+        x->spare.v = NULL;
         return 0;
     }
     for (uint32_t i = 0; i < n; i++) {
-        if (value_absent(x->spare[i]))
+        const struct histogram *h = vec_histogram(&x->spare, i);
+        if (value_absent(x->spare.v[i]))
             continue;
         if (!value_absent(o->series.v[i]))
             return err_set(e, ERR_EXECUTION, "vector cannot contain metrics with the same labelset");
-        o->series.v[i] = x->spare[i];
+        if (!h)
+            o->series.v[i] = x->spare.v[i];
+        else if (!series_put_histogram(x->m.c->ev, &o->series, n, i, h))
+            return apply_full(x->m.c, e);
     }
     return 0;
 }
@@ -210,10 +215,13 @@ static int join_pair(struct joining *x, const struct vec_series *many, const str
         i++;
     if (i == n)
         return 0;
-    if (!x->spare && !(x->spare = value_array(c->ev, n)))
+    if (!x->spare.v && !(x->spare.v = value_array(c->ev, n)))
         return apply_full(c, e);
-    const double *left = x->swapped ? one->v : many->v, *right = x->swapped ? many->v : one->v;
-    bool kept = binary_values(c->expr, left, right, left, n, x->spare) > 0;
+    const struct vec_series *left = x->swapped ? one : many, *right = x->swapped ? many : one;
+    uint32_t kept_n = 0;
+    int code = binary_pair(c, left, right, left, &x->spare, &kept_n, e);
+    if (code != 0)
+        return code;
     struct labels labels;
     result_labels(x, &many->labels, &one->labels, &labels);
     if (arena_failed(c->ev->arena))
@@ -222,7 +230,7 @@ static int join_pair(struct joining *x, const struct vec_series *many, const str
     for (uint32_t l = 0; l < x->m.matching->include_n; l++)
         named |= str_eq(x->m.matching->include[l], STR(LABEL_NAME));
     bool drop_name = c->expr->return_bool || (named ? one->drop_name : many->drop_name);
-    int code = add_outcome(x, &labels, &k, kept, drop_name, e);
+    code = add_outcome(x, &labels, &k, kept_n > 0, drop_name, e);
     return code != 0 ? code : eval_check(c->ev, 0, e);
 }
 
@@ -324,9 +332,6 @@ int binary_match_apply(const struct apply *c, struct value *ret, struct err *e)
     label_index_init(&x.index, arena);
     code = join(&x, e);
     label_index_done(&x.index);
-    if (code == 0 && x.contributions_n &&
-        (c->expr->binary == BINARY_TRIM_UPPER || c->expr->binary == BINARY_TRIM_LOWER))
-        binary_note_trim(c);
     if (code == 0)
         code = apply_make_vector(c, x.index.n, ret, e);
     for (uint32_t i = 0; code == 0 && i < x.index.n; i++) {

@@ -38,7 +38,10 @@ static int eval_function(struct eval *ev, const struct expr *expr, const struct 
         if (arg->kind == EXPR_SELECTOR && !arg->smoothed)
             return selector_eval(ev, arg, t, true, ret, e);
     }
-    return eval_operator(ev, expr, t, ret, e);
+    eval_enter(ev, expr, 1);
+    int code = eval_operator(ev, expr, t, ret, e);
+    eval_enter(ev, expr, -1);
+    return code;
 }
 
 int eval_expr(struct eval *ev, const struct expr *expr, const struct times *t, struct value *ret, struct err *e)

@@ -48,6 +48,8 @@ struct eval {
     uint32_t selectors_n;
     struct store *store;
     struct store_txn *txn;
+    /* Calls and subqueries around the expression at hand, see eval_enter. */
+    uint32_t statistics_n, wholes_n;
     uint64_t samples_n; /* looked at so far */
     uint64_t clock_at;  /* of the work counted by eval_check: where the clock is read next */
     uint64_t work_n;
@@ -59,6 +61,17 @@ struct str eval_place(const struct eval *ev, uint32_t byte, char ret[EVAL_PLACE_
 
 /* Deadline, cancellation, samples and arena at once; cheap enough per series. */
 int eval_check(struct eval *ev, uint64_t more_samples, struct err *e);
+
+/*
+ * Step into (by 1) or out of (by -1) what is around a selector. Under histogram_count() and the like, where only counts
+ * and sums of histograms are wanted, Prometheus finds out from sample to sample whether a counter was reset, and
+ * aggregations warn of conflicts between them; not so within a subquery or histogram_quantile().
+ */
+void eval_enter(struct eval *ev, const struct expr *around, int by);
+static inline bool eval_finds_resets(const struct eval *ev)
+{
+    return ev->statistics_n > 0 && ev->wholes_n == 0;
+}
 
 /* Evaluate a resolved tree (expr_resolve) from raw samples at `t`. */
 int eval_expr(struct eval *ev, const struct expr *expr, const struct times *t, struct value *ret, struct err *e);
@@ -75,6 +88,12 @@ const struct source_result *eval_selected(const struct eval *ev, const struct ex
 void absent_labels(struct eval *ev, const struct expr *arg, struct labels *ret);
 double *value_array(struct eval *ev, uint32_t n);        /* n doubles, uninitialised; NULL at the limit */
 double *value_array_absent(struct eval *ev, uint32_t n); /* all VALUE_ABSENT */
+/* The numbers of a series alone: its own array, or, when histograms stand in it, a copy without them. NULL at the
+ * limit.
+ */
+double *series_numbers(struct eval *ev, const struct vec_series *s, uint32_t n);
+/* A histogram at step i of n; `h` outlives the query's arena or lies in it. false at the limit. */
+bool series_put_histogram(struct eval *ev, struct vec_series *s, uint32_t n, uint32_t i, const struct histogram *h);
 /* Labels without what describes the metric: __name__, __type__, __unit__. `ret` may be `l`. */
 void labels_drop_metric(const struct labels *l, struct arena *a, struct labels *ret);
 /* That, when drop_name (delayed removal settled). */

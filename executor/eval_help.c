@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "executor/eval.h"
+#include "promql/function.h"
 
 /* A query over a million series must not carry a million notes. */
 enum { NOTES_MAX = 1000 };
@@ -98,6 +99,16 @@ int eval_check(struct eval *ev, uint64_t more_samples, struct err *e)
     return arena_check(ev->arena, "query", e);
 }
 
+void eval_enter(struct eval *ev, const struct expr *around, int by)
+{
+    enum function_id id = around->kind == EXPR_CALL ? around->function->id : FUNCTION_END;
+    bool statistics = id == FUNCTION_histogram_count || id == FUNCTION_histogram_sum || id == FUNCTION_histogram_avg;
+    bool whole = around->kind == EXPR_SUBQUERY || id == FUNCTION_histogram_quantile ||
+                 id == FUNCTION_histogram_quantiles || id == FUNCTION_histogram_fraction;
+    ev->statistics_n += (uint32_t)(statistics * by);
+    ev->wholes_n += (uint32_t)(whole * by);
+}
+
 const struct source_result *eval_selected(const struct eval *ev, const struct expr *selector)
 {
     uint32_t low = 0, high = ev->selectors_n;
@@ -122,6 +133,28 @@ double *value_array_absent(struct eval *ev, uint32_t n)
     for (uint32_t i = 0; v && i < n; i++)
         memcpy(&v[i], &absent, sizeof absent);
     return v;
+}
+
+double *series_numbers(struct eval *ev, const struct vec_series *s, uint32_t n)
+{
+    if (!s->h)
+        return s->v;
+    double *v = value_array(ev, n), absent = float_stale();
+    for (uint32_t i = 0; v && i < n; i++) {
+        const double *from = float_is_histogram(s->v[i]) ? &absent : &s->v[i];
+        memcpy(&v[i], from, sizeof *from);
+    }
+    return v;
+}
+
+bool series_put_histogram(struct eval *ev, struct vec_series *s, uint32_t n, uint32_t i, const struct histogram *h)
+{
+    const double here = float_histogram();
+    if (!s->h && !(s->h = arena_zalloc(ev->arena, n * sizeof(const struct histogram *))))
+        return false;
+    s->h[i] = h;
+    memcpy(&s->v[i], &here, sizeof here);
+    return true;
 }
 
 void labels_drop_metric(const struct labels *l, struct arena *a, struct labels *ret)
@@ -187,15 +220,20 @@ static uint64_t hash_of(const void *ctx, uint32_t i)
 static int join_points(struct eval *ev, struct vec_series *into, const struct vec_series *from, uint32_t n,
                        struct err *e)
 {
-    double *v = value_array(ev, n);
-    if (!v)
+    struct vec_series joined = {.labels = into->labels, .drop_name = into->drop_name, .v = value_array(ev, n)};
+    if (!joined.v)
         return arena_check(ev->arena, "query", e);
     for (uint32_t i = 0; i < n; i++) {
         if (!value_absent(from->v[i]) && !value_absent(into->v[i]))
             return err_set(e, ERR_EXECUTION, "vector cannot contain metrics with the same labelset");
-        v[i] = value_absent(from->v[i]) ? into->v[i] : from->v[i];
+        joined.v[i] = value_absent(from->v[i]) ? into->v[i] : from->v[i];
     }
-    into->v = v;
+    for (uint32_t i = 0; (into->h || from->h) && i < n; i++) {
+        const struct histogram *h = vec_histogram(value_absent(from->v[i]) ? into : from, i);
+        if (h && !series_put_histogram(ev, &joined, n, i, h))
+            return arena_check(ev->arena, "query", e);
+    }
+    *into = joined;
     return 0;
 }
 

@@ -1,6 +1,8 @@
 /*
- * histogram_quantile(), histogram_quantiles() and histogram_fraction() over classic histograms: series that differ in
- * `le` alone are one histogram. Bounds are read and sorted once; a step takes the buckets that have a value then.
+ * histogram_quantile(), histogram_quantiles() and histogram_fraction(), over classic and native histograms together.
+ * Series of numbers that differ in `le` alone are one classic histogram: bounds are read and sorted once; a step takes
+ * the buckets that have a value then. A series of native histograms is one by itself. Where a classic and a native one
+ * have the same labels at the same time, neither is answered.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,16 +11,19 @@
 #include "executor/apply.h"
 #include "executor/buckets.h"
 #include "executor/label_index.h"
+#include "executor/note_histogram.h"
 
 struct bound {
     double bound;
     const struct vec_series *series;
     uint32_t place; /* equal bounds keep their order */
 };
-struct classic {
-    struct labels labels; /* without le */
+struct source_histogram {
+    struct labels labels; /* of a classic one without le */
     const struct bound *bounds;
     uint32_t bounds_n;
+    const struct vec_series *const *natives; /* more than one when they share no time */
+    uint32_t natives_n;
 };
 /* One info for all histograms of a name that had to be repaired. */
 struct repair_note {
@@ -27,9 +32,10 @@ struct repair_note {
     uint64_t samples_n;
     int64_t first_ms, last_ms;
 };
-struct classics {
+struct histograms {
     const struct apply *c;
-    struct classic *list;
+    const struct expr *argument; /* the vector's */
+    struct source_histogram *list;
     uint32_t n;
     struct bucket *room; /* as many as the largest has */
     struct repair_note *notes;
@@ -73,60 +79,94 @@ static int read_bounds(const struct apply *c, const struct expr *argument, const
         return apply_full(c, e);
     for (uint32_t s = 0; s < vector->series_n; s++) {
         const struct vec_series *series = &vector->series[s];
+        double *numbers = series_numbers(c->ev, series, c->t->n);
+        if (!numbers)
+            return apply_full(c, e);
+        if (series->h && !apply_any(numbers, c->t->n))
+            continue;
         if (float_parse(labels_get(&series->labels, STR("le")), &bounds[ret_series->series_n]))
-            ret_series->series[ret_series->series_n++] = *series;
-        else if (apply_any(series->v, c->t->n))
+            ret_series->series[ret_series->series_n++] =
+                (struct vec_series){series->labels, series->drop_name, numbers};
+        else if (apply_any(numbers, c->t->n))
             note_bad_bound(c, argument, &series->labels);
     }
     *ret_bounds = bounds;
     return 0;
 }
 
-static int lay_out(const struct apply *c, const struct value *series, const double *bounds,
-                   const struct label_groups *groups, const struct labels *labels, struct classics *ret, struct err *e)
+/* The series of the argument that have native histograms. */
+static int find_natives(const struct apply *c, const struct value *vector, struct value *ret_series, struct err *e)
+{
+    int code = apply_make_vector(c, vector->series_n, ret_series, e);
+    for (uint32_t s = 0; s < vector->series_n && code == 0; s++) {
+        if (vector->series[s].h)
+            ret_series->series[ret_series->series_n++] = vector->series[s];
+    }
+    return code;
+}
+
+static int lay_out(const struct apply *c, const struct value *classic, const double *bounds,
+                   const struct label_groups *classic_by, const struct value *native,
+                   const struct label_groups *native_by, const struct labels *labels, struct histograms *ret,
+                   struct err *e)
 {
     struct arena *arena = c->ev->arena;
-    struct bound *all = ARENA_ARRAY(arena, struct bound, series->series_n);
-    struct classic *list = ARENA_ARRAY(arena, struct classic, groups->n);
+    struct bound *all = ARENA_ARRAY(arena, struct bound, classic->series_n);
+    const struct vec_series **natives = ARENA_ARRAY(arena, const struct vec_series *, native->series_n);
+    struct source_histogram *list = ARENA_ARRAY(arena, struct source_histogram, classic_by->n);
     uint32_t largest = 0;
-    if (!all || !list)
+    if (!all || !natives || !list)
         return apply_full(c, e);
-    for (uint32_t m = 0; m < series->series_n; m++) {
-        uint32_t s = groups->members[m];
-        all[m] = (struct bound){bounds[s], &series->series[s], m};
+    for (uint32_t m = 0; m < classic->series_n; m++) {
+        uint32_t s = classic_by->members[m];
+        all[m] = (struct bound){bounds[s], &classic->series[s], m};
     }
-    for (uint32_t g = 0; g < groups->n; g++) {
-        uint32_t n = groups->starts[g + 1] - groups->starts[g];
-        list[g] = (struct classic){labels[g], all + groups->starts[g], n};
-        qsort(all + groups->starts[g], n, sizeof *all, by_bound);
+    for (uint32_t m = 0; m < native->series_n; m++)
+        natives[m] = &native->series[native_by->members[m]];
+    for (uint32_t g = 0; g < classic_by->n; g++) {
+        const uint32_t *starts = classic_by->starts + g, *native_starts = native_by->starts + g;
+        uint32_t n = starts[1] - starts[0];
+        list[g] = (struct source_histogram){labels[g], all + starts[0], n, natives + native_starts[0],
+                                            native_starts[1] - native_starts[0]};
+        if (n > 1)
+            qsort(all + starts[0], n, sizeof *all, by_bound);
         largest = n > largest ? n : largest;
     }
-    *ret = (struct classics){.c = c, .list = list, .n = groups->n, .room = ARENA_ARRAY(arena, struct bucket, largest)};
+    ret->list = list;
+    ret->n = classic_by->n;
+    ret->room = ARENA_ARRAY(arena, struct bucket, largest);
     return apply_full(c, e);
 }
 
-static int histograms_make(const struct apply *c, uint32_t argument, struct classics *ret, struct err *e)
+static int histograms_make(const struct apply *c, uint32_t argument, struct histograms *ret, struct err *e)
 {
     const struct str le = STR("le");
-    const struct label_key key = {LABEL_KEY_BUT, &le, 1};
-    struct value series;
+    const struct label_key but_le = {LABEL_KEY_BUT, &le, 1}, all = {.kind = LABEL_KEY_ALL};
+    struct value classic, native;
     double *bounds = NULL;
-    int code = read_bounds(c, c->expr->args[argument], &c->args[argument], &series, &bounds, e);
+    *ret = (struct histograms){.c = c, .argument = c->expr->args[argument]};
+    int code = read_bounds(c, ret->argument, &c->args[argument], &classic, &bounds, e);
+    if (code == 0)
+        code = find_natives(c, &c->args[argument], &native, e);
     if (code != 0)
         return code;
     struct label_index index;
-    struct label_groups groups;
-    const uint32_t *of;
+    struct label_groups classic_by, native_by;
+    const uint32_t *of, *native_of;
     label_index_init(&index, c->ev->arena);
-    code = label_groups_number(&index, &key, &series, c->ev, &of, e);
+    code = label_groups_number(&index, &but_le, &classic, c->ev, &of, e);
     if (code == 0)
-        code = label_groups_lay_out(c->ev, of, series.series_n, index.n, &groups, e);
+        code = label_groups_number(&index, &all, &native, c->ev, &native_of, e);
+    if (code == 0)
+        code = label_groups_lay_out(c->ev, of, classic.series_n, index.n, &classic_by, e);
+    if (code == 0)
+        code = label_groups_lay_out(c->ev, native_of, native.series_n, index.n, &native_by, e);
     label_index_done(&index);
-    return code != 0 ? code : lay_out(c, &series, bounds, &groups, index.sets, ret, e);
+    return code != 0 ? code : lay_out(c, &classic, bounds, &classic_by, &native, &native_by, index.sets, ret, e);
 }
 
 /* The buckets that have a value at a step. */
-static uint32_t gather(const struct classic *h, uint32_t step, struct bucket *room)
+static uint32_t gather(const struct source_histogram *h, uint32_t step, struct bucket *room)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < h->bounds_n; i++) {
@@ -137,8 +177,25 @@ static uint32_t gather(const struct classic *h, uint32_t step, struct bucket *ro
     return n;
 }
 
-static int add_repair(struct classics *all, const struct classic *h, uint32_t step, const struct bucket_repair *r,
-                      struct err *e)
+/* What there is at a step: the native histogram, or the classic one's buckets in the room. Neither when there are both.
+ */
+static const struct histogram *read_step(const struct histograms *all, const struct source_histogram *h, uint32_t step,
+                                         uint32_t *ret_buckets_n)
+{
+    const struct histogram *native = NULL;
+    for (uint32_t i = 0; i < h->natives_n && !native; i++)
+        native = vec_histogram(h->natives[i], step);
+    *ret_buckets_n = gather(h, step, all->room);
+    if (native && *ret_buckets_n) {
+        note_mixed_classic(all->c->ev, labels_get(&h->labels, STR(LABEL_NAME)), all->argument->start);
+        *ret_buckets_n = 0;
+        return NULL;
+    }
+    return native;
+}
+
+static int add_repair(struct histograms *all, const struct source_histogram *h, uint32_t step,
+                      const struct bucket_repair *r, struct err *e)
 {
     struct str name = labels_get(&h->labels, STR(LABEL_NAME));
     int64_t at_ms = times_at(all->c->t, step);
@@ -172,10 +229,10 @@ static void date_text(int64_t ms, char ret[64])
         ret[0] = 0;
 }
 
-static void note_repairs(const struct classics *all, const struct expr *argument)
+static void note_repairs(const struct histograms *all)
 {
     struct note_text text;
-    struct str place = eval_place(all->c->ev, argument->start, text.place);
+    struct str place = eval_place(all->c->ev, all->argument->start, text.place);
     for (uint32_t i = 0; i < all->notes_n; i++) {
         const struct repair_note *note = &all->notes[i];
         struct strbuf name = {0};
@@ -198,16 +255,37 @@ static void note_repairs(const struct classics *all, const struct expr *argument
     }
 }
 
+static double native_quantile(const struct histograms *all, const struct source_histogram *source,
+                              const struct histogram *h, double q)
+{
+    unsigned notes = 0;
+    double v = histogram_quantile(h, q, &notes);
+    note_histogram_bits(all->c->ev, notes, labels_get(&source->labels, STR(LABEL_NAME)), all->argument->start);
+    return v;
+}
+
+static double native_fraction(const struct histograms *all, const struct source_histogram *source,
+                              const struct histogram *h, double lower, double upper)
+{
+    unsigned notes = 0;
+    double v = histogram_fraction(h, lower, upper, &notes);
+    note_histogram_bits(all->c->ev, notes, labels_get(&source->labels, STR(LABEL_NAME)), all->argument->start);
+    return v;
+}
+
 /* Quantiles q[step] of one histogram into out, at the steps where q[step] has the bits of `only` (NULL: at all). */
-static int quantiles(struct classics *all, const struct classic *h, const double *q, const double *only, double *out,
-                     struct err *e)
+static int quantiles(struct histograms *all, const struct source_histogram *h, const double *q, const double *only,
+                     double *out, struct err *e)
 {
     int code = 0;
     for (uint32_t i = 0; i < all->c->t->n && code == 0; i++) {
         struct bucket_repair repair;
         if (only && memcmp(only, &q[i], sizeof q[i]) != 0)
             continue;
-        uint32_t n = gather(h, i, all->room);
+        uint32_t n;
+        const struct histogram *native = read_step(all, h, i, &n);
+        if (native)
+            out[i] = native_quantile(all, h, native, q[i]);
         if (n == 0)
             continue;
         out[i] = bucket_quantile(q[i], all->room, n, &repair);
@@ -239,7 +317,7 @@ static struct str quantile_text(double q, struct arena *a)
 }
 
 /* One output per histogram and different value of q; most often q is the same at all steps. */
-static int labelled_quantiles(struct classics *all, uint32_t argument, struct value *ret, size_t *cap, struct err *e)
+static int labelled_quantiles(struct histograms *all, uint32_t argument, struct value *ret, size_t *cap, struct err *e)
 {
     const struct apply *c = all->c;
     const double *q = c->args[argument].v;
@@ -269,7 +347,7 @@ static int labelled_quantiles(struct classics *all, uint32_t argument, struct va
 
 static int many_quantiles(const struct apply *c, struct value *ret, struct err *e)
 {
-    struct classics all;
+    struct histograms all;
     size_t cap = 0;
     if (!label_name_utf8(c->args[1].string))
         return err_set(e, ERR_EXECUTION, "invalid label name in histogram_quantiles(): " STR_FMT,
@@ -282,7 +360,7 @@ static int many_quantiles(const struct apply *c, struct value *ret, struct err *
         return code;
     for (uint32_t a = 2; a < c->expr->args_n && code == 0; a++)
         code = labelled_quantiles(&all, a, ret, &cap, e);
-    note_repairs(&all, c->expr->args[0]);
+    note_repairs(&all);
     return code != 0 ? code : value_merge_duplicates(c->ev, ret, c->t, e);
 }
 
@@ -290,7 +368,7 @@ int histogram_quantile_apply(const struct apply *c, struct value *ret, struct er
 {
     if (c->expr->function->id == FUNCTION_histogram_quantiles)
         return many_quantiles(c, ret, e);
-    struct classics all;
+    struct histograms all;
     note_quantiles(c, 0);
     int code = histograms_make(c, 1, &all, e);
     if (code == 0)
@@ -305,13 +383,13 @@ int histogram_quantile_apply(const struct apply *c, struct value *ret, struct er
         if (apply_any(out, c->t->n))
             ret->series[ret->series_n++] = (struct vec_series){all.list[g].labels, true, out};
     }
-    note_repairs(&all, c->expr->args[1]);
+    note_repairs(&all);
     return code;
 }
 
 int histogram_fraction_apply(const struct apply *c, struct value *ret, struct err *e)
 {
-    struct classics all;
+    struct histograms all;
     int code = histograms_make(c, 2, &all, e);
     if (code == 0)
         code = apply_make_vector(c, all.n, ret, e);
@@ -320,7 +398,10 @@ int histogram_fraction_apply(const struct apply *c, struct value *ret, struct er
         if (!out)
             return apply_full(c, e);
         for (uint32_t i = 0; i < c->t->n; i++) {
-            uint32_t n = gather(&all.list[g], i, all.room);
+            uint32_t n;
+            const struct histogram *native = read_step(&all, &all.list[g], i, &n);
+            if (native)
+                out[i] = native_fraction(&all, &all.list[g], native, c->args[0].v[i], c->args[1].v[i]);
             if (n)
                 out[i] = bucket_fraction(c->args[0].v[i], c->args[1].v[i], all.room, n);
         }

@@ -260,7 +260,7 @@ static int enrich(struct enriching *x, const struct vec_series *base, struct err
             matched |= chosen[k] != NONE;
         if (!matched && !absence_suffices(x))
             continue;
-        struct vec_series s = {.drop_name = base->drop_name, .v = value_array_absent(x->c->ev, n)};
+        struct vec_series s = {.drop_name = base->drop_name, .v = value_array_absent(x->c->ev, n), .h = base->h};
         int code = s.v ? enriched_labels(x, &base->labels, chosen, &s.labels, e) : apply_full(x->c, e);
         for (uint32_t k = i; code == 0 && k < n; k++) {
             if (names_n && memcmp(chosen, x->newest + (size_t)k * names_n, choice_bytes) != 0)
@@ -328,6 +328,8 @@ int info_apply(const struct apply *c, struct value *ret, struct err *e)
     if (!times || times->kind != EXPR_CALL || times->function->id != FUNCTION_timestamp)
         return err_set(e, ERR_EXECUTION, "info() can only be evaluated as part of a whole query");
     struct enriching x = {.c = c, .selector = expr_unwrap(times->args[0]), .base = &c->args[0], .info = &c->args[1]};
+    if (x.info->histogram_times)
+        return err_set(e, ERR_EXECUTION, "an info metric has native histograms; info() reads numbers");
     int code = group_by_target(&x, e);
     if (code != 0)
         return code;

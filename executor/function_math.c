@@ -53,12 +53,21 @@ static math_loop *const loops[FUNCTION_END] = {
 #undef X
 };
 
+static int numbers_apply(const struct apply *c, uint32_t s, math_loop *loop, double *out, struct err *e)
+{
+    const double *v = series_numbers(c->ev, &c->args[0].series[s], c->t->n);
+    if (!v)
+        return apply_full(c, e);
+    loop(v, c->t->n, out);
+    return 0;
+}
+
 int math_apply(const struct apply *c, struct value *ret, struct err *e)
 {
     math_loop *loop = loops[c->expr->function->id];
     int code = apply_make_alike(c, &c->args[0], ret, e);
     for (uint32_t s = 0; code == 0 && s < ret->series_n; s++)
-        loop(c->args[0].series[s].v, c->t->n, ret->series[s].v);
+        code = numbers_apply(c, s, loop, ret->series[s].v, e);
     return code;
 }
 
@@ -67,7 +76,9 @@ int round_apply(const struct apply *c, struct value *ret, struct err *e)
 {
     int code = apply_make_alike(c, &c->args[0], ret, e);
     for (uint32_t s = 0; code == 0 && s < ret->series_n; s++) {
-        const double *v = c->args[0].series[s].v;
+        const double *v = series_numbers(c->ev, &c->args[0].series[s], c->t->n);
+        if (!v)
+            return apply_full(c, e);
         for (uint32_t i = 0; i < c->t->n; i++) {
             double inverse = 1.0 / (c->expr->args_n > 1 ? c->args[1].v[i] : 1.0);
             ret->series[s].v[i] = value_absent(v[i]) ? v[i] : floor(v[i] * inverse + 0.5) / inverse;
@@ -102,8 +113,10 @@ int clamp_apply(const struct apply *c, struct value *ret, struct err *e)
     int code = apply_make_alike(c, &c->args[0], ret, e);
     uint32_t kept = 0;
     for (uint32_t s = 0; code == 0 && s < ret->series_n; s++) {
-        const double *v = c->args[0].series[s].v;
+        const double *v = series_numbers(c->ev, &c->args[0].series[s], c->t->n);
         double *out = ret->series[s].v;
+        if (!v)
+            return apply_full(c, e);
         for (uint32_t i = 0; i < c->t->n; i++) {
             double min = low ? low[i] : -INFINITY, max = high ? high[i] : INFINITY;
             out[i] = value_absent(v[i]) || max < min ? absent : greater(min, lesser(max, v[i]));

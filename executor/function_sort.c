@@ -81,6 +81,26 @@ static int by_label(const void *pa, const void *pb)
     return order == 0 ? by_place(a, b) : a->down ? -order : order;
 }
 
+/* By value only numbers are sorted: the argument without its histograms. */
+static int drop_histograms(const struct apply *c, struct value *ret, struct err *e)
+{
+    const struct value *vector = &c->args[0];
+    int code = apply_make_vector(c, vector->series_n, ret, e);
+    for (uint32_t i = 0; i < vector->series_n && code == 0; i++) {
+        const struct vec_series *s = &vector->series[i];
+        double *v = series_numbers(c->ev, s, c->t->n);
+        if (!v)
+            return apply_full(c, e);
+        ret->series[ret->series_n] = *s;
+        if (!s->h)
+            ret->series_n++;
+        else if (apply_any(v, c->t->n))
+            ret->series[ret->series_n++] = (struct vec_series){s->labels, s->drop_name, v};
+    }
+    ret->ordered = vector->ordered;
+    return code;
+}
+
 static int sort_with(const struct apply *c, int (*compare)(const void *, const void *), bool down, struct value *ret,
                      struct err *e)
 {
@@ -92,6 +112,8 @@ static int sort_with(const struct apply *c, int (*compare)(const void *, const v
                    "PromQL warning: sort is ineffective for range queries since results are always ordered by "
                    "labels" STR_FMT,
                    STR_ARG(place));
+        if (compare == by_value)
+            return drop_histograms(c, ret, e);
         *ret = *vector;
         return 0;
     }
@@ -101,7 +123,8 @@ static int sort_with(const struct apply *c, int (*compare)(const void *, const v
         return apply_full(c, e);
     uint32_t n = 0;
     for (uint32_t i = 0; i < vector->series_n; i++) {
-        if (!value_absent(vector->series[i].v[0]))
+        double v = vector->series[i].v[0];
+        if (!value_absent(v) && !(compare == by_value && float_is_histogram(v)))
             items[n++] = (struct sort_item){vector->series[i], i, down, c};
     }
     qsort(items, n, sizeof *items, compare);

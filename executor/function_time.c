@@ -131,10 +131,11 @@ int date_apply(const struct apply *c, struct value *ret, struct err *e)
     }
     int code = apply_make_alike(c, &c->args[0], ret, e);
     for (uint32_t s = 0; code == 0 && s < ret->series_n; s++) {
-        for (uint32_t i = 0; i < c->t->n; i++) {
-            double v = c->args[0].series[s].v[i];
-            ret->series[s].v[i] = value_absent(v) ? v : date_part(id, whole_seconds(v));
-        }
+        const double *v = series_numbers(c->ev, &c->args[0].series[s], c->t->n);
+        if (!v)
+            return apply_full(c, e);
+        for (uint32_t i = 0; i < c->t->n; i++)
+            ret->series[s].v[i] = value_absent(v[i]) ? v[i] : date_part(id, whole_seconds(v[i]));
     }
     return code;
 }

@@ -1,9 +1,9 @@
-/* Between scalars and vectors: scalar(), vector(), absent(); and what has no answer for floats. */
+/* Between scalars and vectors: scalar(), vector(), absent(). */
 #include <math.h>
 
 #include "executor/apply.h"
 
-/* The value of the one series that has one; NaN when there is none, or more than one. */
+/* The number of the one series that has one; NaN when there is none, or more than one. Histograms are no numbers. */
 int scalar_apply(const struct apply *c, struct value *ret, struct err *e)
 {
     const struct value *vector = &c->args[0];
@@ -16,7 +16,7 @@ int scalar_apply(const struct apply *c, struct value *ret, struct err *e)
     for (uint32_t s = 0; s < vector->series_n; s++) {
         for (uint32_t i = 0; i < c->t->n; i++) {
             double v = vector->series[s].v[i];
-            if (value_absent(v))
+            if (value_absent(v) || float_is_histogram(v))
                 continue;
             ret->v[i] = seen[i] ? NAN : v;
             seen[i] = 1;
@@ -62,10 +62,4 @@ int absent_apply(const struct apply *c, struct value *ret, struct err *e)
     absent_labels(c->ev, c->expr->args[0], &ret->series[0].labels);
     ret->series_n = apply_any(out, c->t->n);
     return apply_full(c, e);
-}
-
-/* histogram_count(), histogram_avg() and the like are about native histograms; floats have no place in their result. */
-int native_apply(const struct apply *c, struct value *ret, struct err *e)
-{
-    return apply_make_vector(c, 0, ret, e);
 }

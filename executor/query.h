@@ -32,7 +32,8 @@ const char *answer_source_text(uint32_t bits); /* panes | root | raw | mixed | u
 
 struct result_series {
     struct labels labels;
-    double *v; /* [times.n], VALUE_ABSENT where there is none */
+    double *v;                  /* [times.n], VALUE_ABSENT where there is none */
+    const struct histogram **h; /* as that of struct vec_series */
 };
 /* Everything in the arena passed to query_run. */
 struct result {
@@ -46,6 +47,7 @@ struct result {
     /* A matrix selector evaluated as an instant query: its raw points. points_n[i] times in point_times[i]. */
     int64_t **point_times_ms;
     double **point_values;
+    const struct histogram ***point_histograms; /* [i] NULL: no histogram among them */
     uint32_t *points_n;
     struct notes notes;
     uint32_t sources; /* enum answer_source bits */

@@ -2,26 +2,26 @@
 #include "executor/raw.h"
 
 struct presence {
-    struct eval *ev;
     const struct expr *range;
     const struct times *t;
     struct range_series series;
     double *seen; /* 1 where some series has a sample */
 };
 
-static int presence_series(void *ctx, const struct labels *labels, bool drop_name, const int64_t *times_ms,
-                           const double *values, uint32_t n, struct err *e)
+static int presence_series(void *ctx, const struct range_samples *samples, struct err *e)
 {
     struct presence *p = ctx;
-    range_series_set(&p->series, p->range, times_ms, values, n);
-    range_windows(&p->series, range_function_get(FUNCTION_present_over_time), p->ev, p->range, p->t, p->seen);
+    struct vec_series seen = {.v = p->seen};
+    range_series_set(&p->series, p->range, samples);
+    range_windows(&p->series, range_function_get(FUNCTION_present_over_time), p->range, p->t, &seen);
     return 0;
 }
 
 int absent_over_time_call(struct eval *ev, const struct expr *call, const struct times *t, struct value *ret,
                           struct err *e)
 {
-    struct presence p = {ev, range_argument(call), t, {.e = e}, value_array_absent(ev, t->n)};
+    struct presence p = {.range = range_argument(call), .t = t, .seen = value_array_absent(ev, t->n)};
+    range_series_init(&p.series, ev, call, e);
     struct value out = {.type = VALUE_VECTOR, .series = ARENA_NEW(ev->arena, struct vec_series)};
     int code = arena_check(ev->arena, "query", e);
     if (code == 0)

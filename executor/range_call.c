@@ -46,23 +46,30 @@ static void note_not_counter(struct call_run *r, const struct labels *labels)
     strbuf_done(&quoted);
 }
 
-static int call_series(void *ctx, const struct labels *labels, bool drop_name, const int64_t *times_ms,
-                       const double *values, uint32_t n, struct err *e)
+static bool any_number(const struct vec_series *s, uint32_t n)
+{
+    bool any = !s->h;
+    for (uint32_t i = 0; i < n && !any; i++)
+        any = !value_absent(s->v[i]) && !float_is_histogram(s->v[i]);
+    return any;
+}
+
+static int call_series(void *ctx, const struct range_samples *samples, struct err *e)
 {
     struct call_run *r = ctx;
     if (!r->out.series && !(r->out.series = ARENA_ARRAY(r->ev->arena, struct vec_series, r->series_max)))
         return arena_check(r->ev->arena, "query", e);
     if (!r->v && !(r->v = value_array_absent(r->ev, r->t->n)))
         return arena_check(r->ev->arena, "query", e);
-    range_series_set(&r->series, r->range, times_ms, values, n);
-    bool any = range_windows(&r->series, r->function, r->ev, r->range, r->t, r->v);
+    struct vec_series out = {*samples->labels, samples->drop_name || !r->function->keeps_name, r->v};
+    range_series_set(&r->series, r->range, samples);
+    bool any = range_windows(&r->series, r->function, r->range, r->t, &out);
     if (r->series.code != 0 || !any)
-        return r->series.code;
-    r->out.series[r->out.series_n++] =
-        (struct vec_series){.labels = *labels, .drop_name = drop_name || !r->function->keeps_name, .v = r->v};
+        return r->series.code != 0 ? r->series.code : arena_check(r->ev->arena, "query", e);
+    r->out.series[r->out.series_n++] = out;
     r->v = NULL;
-    if (r->function->id == FUNCTION_rate || r->function->id == FUNCTION_increase)
-        note_not_counter(r, labels);
+    if ((r->function->id == FUNCTION_rate || r->function->id == FUNCTION_increase) && any_number(&out, r->t->n))
+        note_not_counter(r, samples->labels);
     return 0;
 }
 
@@ -127,8 +134,8 @@ int range_call(struct eval *ev, const struct expr *call, const struct times *t, 
                          .range = range_argument(call),
                          .t = t,
                          .function = range_function_get(call->function->id),
-                         .out = {.type = VALUE_VECTOR},
-                         .series = {.e = e}};
+                         .out = {.type = VALUE_VECTOR}};
+    range_series_init(&r.series, ev, call, e);
     int code = check_extended(call, r.range, e);
     if (code != 0)
         return code;

@@ -59,6 +59,23 @@ double range_ts_of_min(struct range_series *s, const struct range_window *w)
     return (double)s->times_ms[extreme(s, w, false, true)] / 1000;
 }
 
+/* Over: of a series with histograms. Between a number and a histogram there is a change and a reset. */
+static void count_pairs(struct range_series *s, bool resets)
+{
+    for (uint32_t i = 1; i < s->n; i++) {
+        const struct histogram *a = s->histograms[i - 1], *b = s->histograms[i];
+        double x = s->values[i - 1], y = s->values[i];
+        bool counts;
+        if (a && b)
+            counts = resets ? histogram_was_reset(b, a) : !histogram_equal(b, a);
+        else if (a || b)
+            counts = true;
+        else
+            counts = resets ? y < x : x != y && !(isnan(x) && isnan(y));
+        s->index[i] = s->index[i - 1] + counts;
+    }
+}
+
 /* index[i]: pairs (k - 1, k) with k <= i that count. */
 void range_prepare_changes(struct range_series *s)
 {
@@ -68,6 +85,8 @@ void range_prepare_changes(struct range_series *s)
         double a = s->values[i - 1], b = s->values[i];
         s->index[i] = s->index[i - 1] + (a != b && !(isnan(a) && isnan(b)));
     }
+    if (s->histograms)
+        count_pairs(s, false);
 }
 
 void range_prepare_resets(struct range_series *s)
@@ -76,6 +95,8 @@ void range_prepare_resets(struct range_series *s)
     s->index[0] = 0;
     for (uint32_t i = 1; i < s->n; i++)
         s->index[i] = s->index[i - 1] + (s->values[i] < s->values[i - 1]);
+    if (s->histograms)
+        count_pairs(s, true);
 }
 
 /* An anchored window begins with the newest sample at or before its start. */
@@ -103,12 +124,12 @@ double range_resets(struct range_series *s, const struct range_window *w)
 
 double range_first(struct range_series *s, const struct range_window *w)
 {
-    return s->values[w->lo];
+    return range_pick(s, w->lo);
 }
 
 double range_last(struct range_series *s, const struct range_window *w)
 {
-    return s->values[w->hi - 1];
+    return range_pick(s, w->hi - 1);
 }
 
 double range_ts_of_first(struct range_series *s, const struct range_window *w)

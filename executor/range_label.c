@@ -74,20 +74,23 @@ static struct row *row_of(struct label_run *r, const struct labels *labels, stru
     return &r->rows[r->rows_n++];
 }
 
-static int label_series(void *ctx, const struct labels *labels, bool drop_name, const int64_t *times_ms,
-                        const double *values, uint32_t n, struct err *e)
+/* Sums are of numbers: a series' histograms are left out. */
+static const struct range_function label_sum = {FUNCTION_sum_over_time, range_sum, range_prepare_sums};
+
+static int label_series(void *ctx, const struct range_samples *samples, struct err *e)
 {
     struct label_run *r = ctx;
     double absent = float_stale();
-    struct str value = labels_get(labels, r->label);
+    struct str value = labels_get(samples->labels, r->label);
+    struct vec_series window = {.v = r->window};
     if (value.n == 0)
         return 0;
     for (uint32_t i = 0; i < r->t->n; i++)
         memcpy(&r->window[i], &absent, sizeof absent);
-    range_series_set(&r->series, r->range, times_ms, values, n);
-    if (!range_windows(&r->series, range_function_get(FUNCTION_sum_over_time), r->ev, r->range, r->t, r->window))
+    range_series_set(&r->series, r->range, samples);
+    if (!range_windows(&r->series, &label_sum, r->range, r->t, &window))
         return 0;
-    struct row *row = row_of(r, labels, value);
+    struct row *row = row_of(r, samples->labels, value);
     if (!row)
         return arena_check(r->ev->arena, "query", e);
     for (uint32_t i = 0; i < r->t->n; i++) {
@@ -231,7 +234,8 @@ static int label_args(struct label_run *r, struct err *e)
 int label_over_time_call(struct eval *ev, const struct expr *call, const struct times *t, struct value *ret,
                          struct err *e)
 {
-    struct label_run r = {.ev = ev, .call = call, .range = range_argument(call), .t = t, .series = {.e = e}};
+    struct label_run r = {.ev = ev, .call = call, .range = range_argument(call), .t = t};
+    range_series_init(&r.series, ev, call, e);
     struct value out = {.type = VALUE_VECTOR};
     map_init(&r.index);
     int code = label_args(&r, e);

@@ -16,23 +16,22 @@ struct quantiles {
     struct value out;
 };
 
-static int quantiles_series(void *ctx, const struct labels *labels, bool drop_name, const int64_t *times_ms,
-                            const double *values, uint32_t n, struct err *e)
+static int quantiles_series(void *ctx, const struct range_samples *samples, struct err *e)
 {
     struct quantiles *r = ctx;
     if (!r->out.series &&
         !(r->out.series = ARENA_ARRAY(r->ev->arena, struct vec_series, (size_t)r->series_max * r->q_n)))
         return arena_check(r->ev->arena, "query", e);
-    range_series_set(&r->series, r->range, times_ms, values, n);
+    range_series_set(&r->series, r->range, samples);
     for (uint32_t i = 0; i < r->q_n; i++) {
         struct vec_series *out = &r->out.series[r->out.series_n];
         *out = (struct vec_series){.drop_name = true, .v = value_array_absent(r->ev, r->t->n)};
         if (!out->v)
             break;
         r->series.params[0] = r->q[i];
-        if (!range_windows(&r->series, range_function_get(FUNCTION_quantile_over_time), r->ev, r->range, r->t, out->v))
+        if (!range_windows(&r->series, range_function_get(FUNCTION_quantile_over_time), r->range, r->t, out))
             break;
-        labels_with(labels, r->label, r->text[i], r->ev->arena, &out->labels);
+        labels_with(samples->labels, r->label, r->text[i], r->ev->arena, &out->labels);
         r->out.series_n++;
     }
     return arena_check(r->ev->arena, "query", e);
@@ -61,8 +60,8 @@ static int quantiles_param(struct quantiles *r, const struct expr *arg, struct e
 int quantiles_over_time_call(struct eval *ev, const struct expr *call, const struct times *t, struct value *ret,
                              struct err *e)
 {
-    struct quantiles r = {
-        .ev = ev, .range = range_argument(call), .t = t, .series = {.e = e}, .out.type = VALUE_VECTOR};
+    struct quantiles r = {.ev = ev, .range = range_argument(call), .t = t, .out.type = VALUE_VECTOR};
+    range_series_init(&r.series, ev, call, e);
     r.label = expr_unwrap(call->args[0])->string;
     if (r.label.n == 0 || !utf8_valid(r.label.p, r.label.n))
         return err_set(e, ERR_EXECUTION, "invalid label name in quantiles_over_time(): \"" STR_FMT "\"",

@@ -12,8 +12,8 @@ static double absent(void)
     return float_stale();
 }
 
-/* The range in seconds, rounded as Go's Duration.Seconds: whole seconds and the rest apart. */
-static double range_seconds(const struct range_series *s)
+/* Rounded as Go's Duration.Seconds: whole seconds and the rest apart. */
+double range_seconds(const struct range_series *s)
 {
     return (double)(s->range_ms / 1000) + (double)(s->range_ms % 1000 * 1000000) / 1e9;
 }
@@ -47,22 +47,18 @@ static double add_falls(struct range_series *s, uint32_t lo, uint32_t hi, double
     return increase;
 }
 
-static double extrapolated(struct range_series *s, const struct range_window *w, bool counter, bool per_second)
+double range_stretch(const struct range_series *s, const struct range_window *w, bool counter, bool per_second,
+                     double first, double increase)
 {
-    uint32_t last = w->hi - 1, intervals = last - w->lo;
-    if (intervals == 0)
-        return absent();
-    double increase = s->values[last] - s->values[w->lo];
-    if (counter)
-        increase = add_falls(s, w->lo, w->hi, increase);
+    uint32_t last = w->hi - 1;
     double to_start = (double)(s->times_ms[w->lo] - w->start_ms) / 1000;
     double to_end = (double)(w->end_ms - s->times_ms[last]) / 1000;
     double sampled = (double)(s->times_ms[last] - s->times_ms[w->lo]) / 1000;
-    double mean = sampled / (double)intervals, near = mean * 1.1;
+    double mean = sampled / (double)(last - w->lo), near = mean * 1.1;
     if (to_start >= near)
         to_start = mean / 2;
-    if (counter && increase > 0 && s->values[w->lo] >= 0) {
-        double to_zero = sampled * (s->values[w->lo] / increase);
+    if (counter && increase > 0 && first >= 0) {
+        double to_zero = sampled * (first / increase);
         if (to_zero < to_start)
             to_start = to_zero;
     }
@@ -71,7 +67,18 @@ static double extrapolated(struct range_series *s, const struct range_window *w,
     double factor = (sampled + to_start + to_end) / sampled;
     if (per_second)
         factor /= range_seconds(s);
-    return increase * factor;
+    return factor;
+}
+
+static double extrapolated(struct range_series *s, const struct range_window *w, bool counter, bool per_second)
+{
+    uint32_t last = w->hi - 1;
+    if (last == w->lo)
+        return absent();
+    double increase = s->values[last] - s->values[w->lo];
+    if (counter)
+        increase = add_falls(s, w->lo, w->hi, increase);
+    return increase * range_stretch(s, w, counter, per_second, s->values[w->lo], increase);
 }
 
 /* Falls along left, the samples [lo, hi) and right. */
@@ -88,16 +95,23 @@ static double falls_between(const struct range_series *s, double left, uint32_t 
     return lost;
 }
 
-/* The window's samples reach outside (start, end]: the newest at or before the start, and (smoothed) the next at or
- * after the end. */
-static double between_edges(struct range_series *s, const struct range_window *w, bool counter, bool per_second)
+/* The window's samples reach outside (start, end]. */
+bool range_edges(const struct range_series *s, const struct range_window *w, uint32_t *ret_first, uint32_t *ret_last)
 {
     uint32_t first = w->lo, last = w->hi - 1;
     while (first < last && s->times_ms[first + 1] <= w->start_ms)
         first++;
     while (s->smoothed && last > w->lo && s->times_ms[last - 1] >= w->end_ms)
         last--;
-    if (s->times_ms[last] <= w->start_ms)
+    *ret_first = first;
+    *ret_last = last;
+    return s->times_ms[last] > w->start_ms;
+}
+
+static double between_edges(struct range_series *s, const struct range_window *w, bool counter, bool per_second)
+{
+    uint32_t first, last;
+    if (!range_edges(s, w, &first, &last))
         return absent();
     double left = s->values[first], right = s->values[last];
     if (s->smoothed && s->times_ms[first] < w->start_ms)

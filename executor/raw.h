@@ -9,6 +9,10 @@
  *
  * Both ends only move forward, so a function may slide: prepare what a series has once (`prepare`), then answer each
  * window from it. It slides only where the answer has the same bits as one computed over the window from scratch.
+ *
+ * Native histograms stand among the samples of a series. Functions of numbers never see them: such series are read
+ * without their histograms, and an info says so where a window has both. The others have a second form for series with
+ * histograms, which gives a number, or float_histogram() with the histogram in `made`.
  */
 #ifndef EXECUTOR_RAW_H
 #define EXECUTOR_RAW_H
@@ -31,6 +35,19 @@ int subquery_times(const struct eval *ev, const struct expr *subquery, const str
 /* A warning when the scan had to leave out damaged blocks. */
 void note_damage(struct eval *ev, const struct scan *scan);
 
+/* ---- selector_resets.c ---- */
+/* Room for the histograms of one series after the other, with what is found about resets. */
+struct found_resets {
+    struct histogram *room;
+    const struct histogram **histograms;
+    size_t room_cap, histograms_cap;
+};
+void found_resets_done(struct found_resets *f);
+/* The histograms of a series (NULL entries: numbers) where those that say nothing of a reset say what comparing them
+ * with the one before shows. Valid until the next call, and as long as the series' own. */
+const struct histogram *const *find_resets(struct found_resets *f, const struct histogram *const *histograms,
+                                           uint32_t n);
+
 int selector_eval(struct eval *ev, const struct expr *selector, const struct times *t, bool want_time,
                   struct value *ret, struct err *e);
 
@@ -48,6 +65,7 @@ enum { RANGE_PARAMS_MAX = 2 };
 struct range_series {
     const int64_t *times_ms;
     const double *values;
+    const struct histogram *const *histograms; /* NULL: the series has none; see executor/scan.h */
     uint32_t n;
     const double *params[RANGE_PARAMS_MAX]; /* scalar arguments, one value per step */
     int64_t range_ms;                       /* rates are per second of it */
@@ -55,6 +73,19 @@ struct range_series {
     bool one_window; /* no window follows: nothing need be kept for it */
     int code;        /* a window refused its parameters: *e is filled */
     struct err *e;
+
+    /* range_histogram.c: of a series with histograms */
+    struct eval *ev;
+    struct str name;                   /* the metric's, for notes; and the place they point to */
+    uint32_t place;                    /* of the call's first argument */
+    unsigned said;                     /* notes of this series that are made already */
+    const struct histogram *made;      /* the last window's */
+    const struct histogram *kept_from; /* the sample that was copied last, and its copy */
+    const struct histogram *kept;
+    struct histogram_total *total; /* sum and mean */
+    int64_t *number_times_ms;      /* the series without its histograms, for functions of numbers */
+    double *numbers;
+    size_t number_times_cap, numbers_cap;
 
     /* range_index.c: positions or counts, [n] */
     uint32_t *index;
@@ -69,6 +100,8 @@ struct range_series {
     uint32_t keys_lo, keys_hi, keys_n;
     size_t keys_cap, keys_spare_cap;
 };
+/* Ready for the call's series, one after the other. */
+void range_series_init(struct range_series *s, struct eval *ev, const struct expr *call, struct err *e);
 void range_series_done(struct range_series *s);
 
 /* VALUE_ABSENT: no value at this time. */
@@ -79,18 +112,28 @@ struct range_function {
     enum function_id id;
     range_fn *window;
     range_prepare_fn *prepare; /* may be NULL */
+    range_fn *mixed;           /* of a series with histograms; NULL: a function of numbers */
     bool keeps_name;
     bool uses_time; /* the evaluation time itself counts: a fixed window does not give a fixed value */
 };
 /* NULL: not a function of one series over a range with scalar parameters. */
 const struct range_function *range_function_get(enum function_id id);
-/* All windows of one series into v[t->n], absent before. Returns whether any has a value; s->code tells failure. */
-bool range_windows(struct range_series *s, const struct range_function *f, const struct eval *ev,
-                   const struct expr *range, const struct times *t, double *v);
+/* All windows of one series into out->v[t->n], absent before, and out->h. Returns whether any has a value; s->code
+ * tells failure. */
+bool range_windows(struct range_series *s, const struct range_function *f, const struct expr *range,
+                   const struct times *t, struct vec_series *out);
 
-/* Give the series the times, values and selector flags of one series of `range`. */
-void range_series_set(struct range_series *s, const struct expr *range, const int64_t *times_ms, const double *values,
-                      uint32_t n);
+/* One series of a range argument. The arrays are valid during the call it is handed to. */
+struct range_samples {
+    const struct labels *labels;
+    bool drop_name;
+    const int64_t *times_ms;
+    const double *values;
+    const struct histogram *const *histograms; /* NULL: none; valid during the call alone, too */
+    uint32_t n;
+};
+/* Give the series the samples and selector flags of one series of `range`. */
+void range_series_set(struct range_series *s, const struct expr *range, const struct range_samples *samples);
 
 /* A call whose argument is a range vector: every function of the raw half. */
 int range_call(struct eval *ev, const struct expr *call, const struct times *t, struct value *ret, struct err *e);
@@ -105,8 +148,7 @@ int label_over_time_call(struct eval *ev, const struct expr *call, const struct 
 /* The range argument of a call, unwrapped, or NULL. */
 const struct expr *range_argument(const struct expr *call);
 /* Series of a range argument (matrix selector or subquery), one after the other; stale markers dropped. */
-typedef int range_each_fn(void *ctx, const struct labels *labels, bool drop_name, const int64_t *times_ms,
-                          const double *values, uint32_t n, struct err *e);
+typedef int range_each_fn(void *ctx, const struct range_samples *samples, struct err *e);
 /* *ret_series_n (may be NULL) is set before the first call: at most so many will come. */
 int range_scan(struct eval *ev, const struct expr *range, const struct times *t, uint32_t *ret_series_n,
                range_each_fn *each, void *ctx, struct err *e);
@@ -116,6 +158,22 @@ range_fn range_rate, range_increase, range_delta, range_irate, range_idelta;
 range_prepare_fn range_prepare_falls;
 /* Value at `at_ms` on the line through points 0 and 1. A counter that fell started again at 0. */
 double range_interpolate(const int64_t *times_ms, const double *values, int64_t at_ms, bool counter);
+/* By how much an increase over the window's samples is stretched to its edges; `first` is the counter at the first. */
+double range_stretch(const struct range_series *s, const struct range_window *w, bool counter, bool per_second,
+                     double first, double increase);
+/* The range in seconds. */
+double range_seconds(const struct range_series *s);
+/* The samples that extended windows are between: the newest at or before the start, and (smoothed) the next at or after
+ * the end. false: nothing was seen inside. */
+bool range_edges(const struct range_series *s, const struct range_window *w, uint32_t *ret_first, uint32_t *ret_last);
+/* range_histogram.c */
+range_fn range_mixed_rate, range_mixed_increase, range_mixed_delta, range_mixed_irate, range_mixed_idelta;
+range_fn range_mixed_sum, range_mixed_avg;
+/* The value of sample i; of a histogram a copy in `made`. */
+double range_pick(struct range_series *s, uint32_t i);
+/* Values of smoothed selectors at `at_ms`, between samples 0 and 1 which are both histograms. NULL: none. */
+const struct histogram *range_interpolate_histograms(const int64_t *times_ms, const struct histogram *const *histograms,
+                                                     int64_t at_ms, bool counter, struct arena *to, unsigned *notes);
 /* range_sum.c */
 range_fn range_sum, range_avg, range_stddev, range_stdvar, range_count, range_present;
 range_prepare_fn range_prepare_sums;

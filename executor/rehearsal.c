@@ -157,7 +157,10 @@ static int snapshot_one(const struct stage *s, const struct source_request *q, s
                         struct err *e)
 {
     int rc = 0;
-    *r = (struct source_result){.unpack = unpack, .covered_ms = q->start_ms, .watermark_ms = q->end_ms};
+    *r = (struct source_result){.unpack = unpack,
+                                .histograms_wanted = q->want_histograms,
+                                .covered_ms = q->start_ms,
+                                .watermark_ms = q->end_ms};
     if (q->identities_n)
         rc = list_windows(s, q, a, r, e);
     r->series = ARENA_ARRAY(a, struct source_series, SERIES);

@@ -47,7 +47,7 @@ static int assemble_series(struct eval *ev, struct value *v, const struct times 
     uint32_t n = 0;
     for (uint32_t i = 0; i < v->series_n; i++) {
         if (has_points(v->series[i].v, t->n))
-            out[n++] = (struct result_series){v->series[i].labels, v->series[i].v};
+            out[n++] = (struct result_series){v->series[i].labels, v->series[i].v, v->series[i].h};
     }
     ret->type = range ? VALUE_MATRIX : VALUE_VECTOR;
     ret->series = out;
@@ -82,6 +82,7 @@ struct points {
     struct labels labels;
     int64_t *times_ms;
     double *values;
+    const struct histogram **histograms; /* NULL: none */
     uint32_t n;
 };
 struct point_run {
@@ -92,8 +93,39 @@ struct point_run {
     uint32_t n, max;
 };
 
+/* What lies between two points on both sides of an edge. */
+struct point {
+    double value;
+    const struct histogram *histogram;
+};
+static struct point point_at(const struct points *p, uint32_t i)
+{
+    return (struct point){p->values[i], p->histograms ? p->histograms[i] : NULL};
+}
+
+static struct point point_between(const struct points *p, uint32_t i, int64_t at_ms, struct arena *a)
+{
+    struct point before = point_at(p, i), after = point_at(p, i + 1);
+    unsigned notes = 0;
+    if (!before.histogram && !after.histogram)
+        return (struct point){range_interpolate(p->times_ms + i, p->values + i, at_ms, false), NULL};
+    if (!before.histogram || !after.histogram) /* nothing lies between a number and a histogram */
+        return before;
+    const struct histogram *h =
+        range_interpolate_histograms(p->times_ms + i, p->histograms + i, at_ms, false, a, &notes);
+    return h ? (struct point){float_histogram(), h} : before;
+}
+
+static void point_set(struct points *p, uint32_t i, int64_t time_ms, struct point at)
+{
+    p->times_ms[i] = time_ms;
+    memcpy(&p->values[i], &at.value, sizeof at.value);
+    if (p->histograms)
+        p->histograms[i] = at.histogram;
+}
+
 /* Anchored and smoothed windows have a point at each edge, taken from the samples outside. */
-static void extend(const struct expr *range, int64_t start_ms, int64_t end_ms, struct points *p)
+static void extend(const struct expr *range, int64_t start_ms, int64_t end_ms, struct points *p, struct arena *a)
 {
     uint32_t first = 0, last = p->n - 1;
     while (first < last && p->times_ms[first + 1] <= start_ms)
@@ -104,43 +136,55 @@ static void extend(const struct expr *range, int64_t start_ms, int64_t end_ms, s
         p->n = 0;
         return;
     }
-    double left = p->values[first], right = p->values[last];
+    struct point left = point_at(p, first), right = point_at(p, last);
     if (range->smoothed && p->times_ms[first] < start_ms)
-        left = range_interpolate(p->times_ms + first, p->values + first, start_ms, false);
+        left = point_between(p, first, start_ms, a);
     if (range->smoothed && last > 0 && p->times_ms[last] > end_ms)
-        right = range_interpolate(p->times_ms + last - 1, p->values + last - 1, end_ms, false);
+        right = point_between(p, last - 1, end_ms, a);
     uint32_t lo = first + (p->times_ms[first] <= start_ms), hi = last + (p->times_ms[last] < end_ms);
     uint32_t inside = hi > lo ? hi - lo : 0;
     memmove(p->times_ms + 1, p->times_ms + lo, inside * sizeof *p->times_ms);
     memmove(p->values + 1, p->values + lo, inside * sizeof *p->values);
-    p->times_ms[0] = start_ms;
-    p->values[0] = left;
-    p->times_ms[inside + 1] = end_ms;
-    p->values[inside + 1] = right;
+    if (p->histograms)
+        memmove(p->histograms + 1, p->histograms + lo, inside * sizeof(const struct histogram *));
+    point_set(p, 0, start_ms, left);
+    point_set(p, inside + 1, end_ms, right);
     p->n = inside + 2;
 }
 
-static int point_series(void *ctx, const struct labels *labels, bool drop_name, const int64_t *times_ms,
-                        const double *values, uint32_t n, struct err *e)
+static int copy_histograms(const struct range_samples *samples, struct points *p, struct arena *a)
+{
+    p->histograms = arena_zalloc(a, ((size_t)samples->n + 2) * sizeof(const struct histogram *));
+    for (uint32_t i = 0; p->histograms && i < samples->n; i++) {
+        if (samples->histograms[i])
+            p->histograms[i] = histogram_copy(samples->histograms[i], a);
+    }
+    return arena_failed(a) ? ERR_LIMIT : 0;
+}
+
+static int point_series(void *ctx, const struct range_samples *samples, struct err *e)
 {
     struct point_run *r = ctx;
     struct arena *a = r->ev->arena;
+    uint32_t n = samples->n;
     if (!r->v)
         r->v = ARENA_ARRAY(a, struct points, r->max);
-    struct vec_series named = {.labels = *labels, .drop_name = drop_name};
+    struct vec_series named = {.labels = *samples->labels, .drop_name = samples->drop_name};
     series_settle_name(r->ev, &named);
-    struct points p = {named.labels, ARENA_ARRAY(a, int64_t, (size_t)n + 2), ARENA_ARRAY(a, double, (size_t)n + 2), n};
-    int code = arena_check(a, "query", e);
-    if (code != 0)
-        return code;
-    memcpy(p.times_ms, times_ms, n * sizeof *times_ms);
-    memcpy(p.values, values, n * sizeof *values);
+    struct points p = {.labels = named.labels,
+                       .times_ms = ARENA_ARRAY(a, int64_t, (size_t)n + 2),
+                       .values = ARENA_ARRAY(a, double, (size_t)n + 2),
+                       .n = n};
+    if (arena_failed(a) || (samples->histograms && copy_histograms(samples, &p, a) != 0))
+        return arena_check(a, "query", e);
+    memcpy(p.times_ms, samples->times_ms, n * sizeof *p.times_ms);
+    memcpy(p.values, samples->values, n * sizeof *p.values);
     int64_t end_ms = window_end_ms(r->range, r->t->start_ms);
     if (r->range->anchored || r->range->smoothed)
-        extend(r->range, end_ms - r->range->range_ms, end_ms, &p);
+        extend(r->range, end_ms - r->range->range_ms, end_ms, &p, a);
     if (p.n > 0)
         r->v[r->n++] = p;
-    return 0;
+    return arena_check(a, "query", e);
 }
 
 static int points_by_labels(const void *pa, const void *pb)
@@ -160,6 +204,7 @@ int result_points(struct eval *ev, const struct expr *range, const struct times 
     ret->series = arena_zalloc(ev->arena, r.n * sizeof *ret->series);
     ret->point_times_ms = ARENA_ARRAY(ev->arena, int64_t *, r.n);
     ret->point_values = ARENA_ARRAY(ev->arena, double *, r.n);
+    ret->point_histograms = ARENA_ARRAY(ev->arena, const struct histogram **, r.n);
     ret->points_n = ARENA_ARRAY(ev->arena, uint32_t, r.n);
     code = arena_check(ev->arena, "query", e);
     if (code != 0)
@@ -170,6 +215,7 @@ int result_points(struct eval *ev, const struct expr *range, const struct times 
         ret->series[i].labels = r.v[i].labels;
         ret->point_times_ms[i] = r.v[i].times_ms;
         ret->point_values[i] = r.v[i].values;
+        ret->point_histograms[i] = r.v[i].histograms;
         ret->points_n[i] = r.v[i].n;
     }
     ret->type = VALUE_MATRIX;

@@ -73,11 +73,12 @@ static uint64_t request_hash(const void *ctx, uint32_t request)
 static int add_selector(struct snapshot *s, const struct eval *ev, const struct expr *selector, const struct times *t,
                         struct err *e)
 {
-    struct source_request r = {.matchers = selector->matchers, .matchers_n = selector->matchers_n};
+    struct source_request r = {
+        .matchers = selector->matchers, .matchers_n = selector->matchers_n, .want_histograms = true};
     struct wanted_request w = {s, &r};
     uint64_t hash = matchers_hash(r.matchers, r.matchers_n);
     selector_span(ev, selector, t, &r.start_ms, &r.end_ms);
-    r.newest_only = selector_newest_only(selector, t);
+    r.newest_only = selector_newest_only(selector, t) && !eval_finds_resets(ev);
     int64_t found = map_find(&s->by_matchers, hash, may_share, &w);
     uint32_t request = (uint32_t)found;
     if (found < 0) {
@@ -98,16 +99,16 @@ static int add_selector(struct snapshot *s, const struct eval *ev, const struct 
     return 0;
 }
 
-static bool within(int64_t v, int64_t most)
+static bool is_within(int64_t v, int64_t most)
 {
     return v >= -most && v <= most;
 }
 
 static int check_times(const struct expr *x, const struct times *t, struct err *e)
 {
-    if (within(t->start_ms, TIME_MAX_MS) && within(x->time.at_ms, TIME_MAX_MS) &&
-        within(x->time.offset_ms, DURATION_MAX_MS) && within(x->range_ms, DURATION_MAX_MS) &&
-        within(x->step_ms, DURATION_MAX_MS))
+    if (is_within(t->start_ms, TIME_MAX_MS) && is_within(x->time.at_ms, TIME_MAX_MS) &&
+        is_within(x->time.offset_ms, DURATION_MAX_MS) && is_within(x->range_ms, DURATION_MAX_MS) &&
+        is_within(x->step_ms, DURATION_MAX_MS))
         return 0;
     return err_set(e, ERR_BAD_DATA, "a time or duration of the query is out of range");
 }
@@ -123,8 +124,10 @@ int snapshot_add_expr(struct snapshot *s, const struct eval *ev, const struct ex
         return add_selector(s, ev, expr, t, e);
     if (code == 0 && expr->kind == EXPR_SUBQUERY)
         code = subquery_times(ev, expr, t, &inner, e);
+    struct eval within = *ev; /* for what is around the selectors alone */
+    eval_enter(&within, expr, 1);
     for (uint32_t i = 0; code == 0 && inner.n > 0 && i < expr->args_n; i++)
-        code = snapshot_add_expr(s, ev, expr->args[i], &inner, e);
+        code = snapshot_add_expr(s, &within, expr->args[i], &inner, e);
     return code;
 }
 

@@ -331,9 +331,13 @@ static int add_computed(struct gathered *g, const struct stored_run *run, const 
         if (known < 0)
             map_add(&g->by_labels, hash, g->n - 1, hash_of_labels, g);
     }
-    for (uint32_t i = 0; i < run->times.n; i++)
-        if (!value_absent(from->v[i]))
+    for (uint32_t i = 0; i < run->times.n; i++) {
+        const struct histogram *h = vec_histogram(from, i);
+        if (h && !series_put_histogram(g->ev, to, g->site->all->n, run->first + i, h))
+            return arena_check(g->ev->arena, "query", e);
+        if (!h && !value_absent(from->v[i]))
             to->v[run->first + i] = from->v[i];
+    }
     return 0;
 }
 

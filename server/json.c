@@ -66,12 +66,41 @@ static void point(struct strbuf *b, int64_t t_ms, double v)
     strbuf_add_z(b, "\"]");
 }
 
-static void series_begin(struct strbuf *b, const struct labels *l, const char *key, bool first)
+/* [1435781451.781,{"count":"2","sum":"3","buckets":[[3,"-0.1","0.1","2"]]}]; buckets without observations are left out.
+ * A bucket's first number says which bounds are its own: enum histogram_rule. */
+static void histogram_point(struct strbuf *b, int64_t t_ms, const struct histogram *h)
+{
+    struct histogram_buckets it;
+    struct histogram_bucket bucket;
+    bool any = false;
+    strbuf_add_char(b, '[');
+    strbuf_add_time_ms(b, t_ms);
+    strbuf_add_z(b, ",{\"count\":\"");
+    strbuf_add_float(b, h->count);
+    strbuf_add_z(b, "\",\"sum\":\"");
+    strbuf_add_float(b, h->sum);
+    strbuf_add_char(b, '"');
+    histogram_buckets_begin(&it, h, false);
+    while (histogram_buckets_next(&it, &bucket)) {
+        if (bucket.count == 0)
+            continue;
+        strbuf_printf(b, "%s[%d,\"", any ? "," : ",\"buckets\":[", (int)bucket.rule);
+        any = true;
+        strbuf_add_float(b, bucket.lower);
+        strbuf_add_z(b, "\",\"");
+        strbuf_add_float(b, bucket.upper);
+        strbuf_add_z(b, "\",\"");
+        strbuf_add_float(b, bucket.count);
+        strbuf_add_z(b, "\"]");
+    }
+    strbuf_add_z(b, any ? "]}]" : "}]");
+}
+
+static void series_begin(struct strbuf *b, const struct labels *l, bool first)
 {
     strbuf_add_z(b, first ? "{\"metric\":" : ",{\"metric\":");
     json_labels(b, l);
     strbuf_add_char(b, ',');
-    json_key(b, key);
 }
 
 static bool vector(struct strbuf *b, const struct result *r, uint64_t series_max)
@@ -82,32 +111,72 @@ static bool vector(struct strbuf *b, const struct result *r, uint64_t series_max
             continue;
         if (series_max && written == series_max)
             return true;
-        series_begin(b, &r->series[i].labels, "value", written++ == 0);
-        point(b, r->times.start_ms, r->series[i].v[0]);
+        const struct result_series *s = &r->series[i];
+        bool histogram = s->h && float_is_histogram(s->v[0]);
+        series_begin(b, &s->labels, written++ == 0);
+        json_key(b, histogram ? "histogram" : "value");
+        if (histogram)
+            histogram_point(b, r->times.start_ms, s->h[0]);
+        else
+            point(b, r->times.start_ms, s->v[0]);
         strbuf_add_char(b, '}');
     }
     return false;
 }
 
+/* The points of one series of a matrix: one per evaluation time, or as many as it has. */
+struct points {
+    const struct times *times; /* NULL: times_ms */
+    const int64_t *times_ms;
+    const double *values; /* VALUE_ABSENT: none */
+    const struct histogram *const *histograms;
+    uint32_t n;
+};
+
+static struct points points_of(const struct result *r, uint32_t series)
+{
+    if (r->points_n)
+        return (struct points){NULL, r->point_times_ms[series], r->point_values[series], r->point_histograms[series],
+                               r->points_n[series]};
+    return (struct points){&r->times, NULL, r->series[series].v, r->series[series].h, r->times.n};
+}
+
+/* "values":[...], or the histograms likewise. Returns whether there were any. */
+static bool points_list(struct strbuf *b, const struct points *p, bool histograms, bool after)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < p->n; k++) {
+        bool histogram = p->histograms && float_is_histogram(p->values[k]);
+        if (value_absent(p->values[k]) || histogram != histograms)
+            continue;
+        if (!any && after)
+            strbuf_add_char(b, ',');
+        if (!any)
+            json_key(b, histograms ? "histograms" : "values");
+        strbuf_add_char(b, any ? ',' : '[');
+        any = true;
+        int64_t t_ms = p->times ? times_at(p->times, k) : p->times_ms[k];
+        if (histogram)
+            histogram_point(b, t_ms, p->histograms[k]);
+        else
+            point(b, t_ms, p->values[k]);
+    }
+    if (any)
+        strbuf_add_char(b, ']');
+    return any;
+}
+
 static bool matrix(struct strbuf *b, const struct result *r, uint64_t series_max)
 {
     for (uint32_t i = 0; i < r->series_n; i++) {
-        bool first = true;
+        struct points p = points_of(r, i);
         if (series_max && i == series_max)
             return true;
-        series_begin(b, &r->series[i].labels, "values", i == 0);
-        strbuf_add_char(b, '[');
-        uint32_t n = r->points_n ? r->points_n[i] : r->times.n;
-        for (uint32_t k = 0; k < n; k++) {
-            double v = r->points_n ? r->point_values[i][k] : r->series[i].v[k];
-            if (!r->points_n && value_absent(v))
-                continue;
-            if (!first)
-                strbuf_add_char(b, ',');
-            first = false;
-            point(b, r->points_n ? r->point_times_ms[i][k] : times_at(&r->times, k), v);
-        }
-        strbuf_add_z(b, "]}");
+        series_begin(b, &r->series[i].labels, i == 0);
+        bool any = points_list(b, &p, false, false);
+        if (p.histograms)
+            points_list(b, &p, true, any);
+        strbuf_add_char(b, '}');
     }
     return false;
 }

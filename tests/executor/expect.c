@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/float_text.h"
+#include "fixture_histogram.h"
 
 enum { VALUES_MAX = 4096, LINES_MAX = 4096 };
 
@@ -40,7 +41,44 @@ static bool close_to(double got, double want)
 struct want_line {
     struct labels labels;
     double *v; /* VALUE_ABSENT for `_` */
+    const struct histogram **h;
 };
+
+/* The next bucket that has observations. */
+static bool next_bucket(struct histogram_buckets *it, struct histogram_bucket *ret)
+{
+    while (histogram_buckets_next(it, ret)) {
+        if (ret->count != 0)
+            return true;
+    }
+    return false;
+}
+
+static bool same_histogram(const struct histogram *got, const struct histogram *want)
+{
+    struct histogram_buckets a, b;
+    struct histogram_bucket x = {0}, y = {0};
+    bool more_a, more_b;
+    if (!close_to(got->count, want->count) || !close_to(got->sum, want->sum))
+        return false;
+    histogram_buckets_begin(&a, got, false);
+    histogram_buckets_begin(&b, want, false);
+    do {
+        more_a = next_bucket(&a, &x);
+        more_b = next_bucket(&b, &y);
+        if (more_a != more_b)
+            return false;
+        if (more_a && !(close_to(x.lower, y.lower) && close_to(x.upper, y.upper) && close_to(x.count, y.count) &&
+                        x.rule == y.rule))
+            return false;
+    } while (more_a);
+    return true;
+}
+
+static const struct histogram *result_histogram(const struct result_series *s, uint32_t k)
+{
+    return s->h && float_is_histogram(s->v[k]) ? s->h[k] : NULL;
+}
 
 /* Lines into want[]; `steps` values each. */
 static size_t parse_lines(const char *text, uint32_t steps, struct arena *a, struct want_line *want)
@@ -52,8 +90,13 @@ static size_t parse_lines(const char *text, uint32_t steps, struct arena *a, str
             ck_assert(n < LINES_MAX);
             p = fixture_parse_labels(p, a, &want[n].labels);
             want[n].v = ARENA_ARRAY(a, double, steps);
+            want[n].h = arena_zalloc(a, steps * sizeof(const struct histogram *));
             for (uint32_t i = 0; i < steps; i++) {
                 p += strspn(p, " \t");
+                if (strncmp(p, "{{", 2) == 0) {
+                    want[n].h[i] = fixture_parse_histogram(p, a, &p);
+                    continue;
+                }
                 char *rest = (char *)(uintptr_t)p + 1;
                 want[n].v[i] = *p == '_' ? float_stale() : strtod(p, &rest);
                 ck_assert_msg(rest > p && rest <= end, "%u values are wanted in: %.*s", steps, (int)(end - line), line);
@@ -72,8 +115,11 @@ static void print_result(const struct result *r, struct strbuf *out)
         labels_print(&r->series[i].labels, out);
         for (uint32_t k = 0; k < r->times.n; k++) {
             strbuf_add_char(out, ' ');
+            const struct histogram *h = result_histogram(&r->series[i], k);
             if (value_absent(r->series[i].v[k]))
                 strbuf_add_char(out, '_');
+            else if (h)
+                histogram_text(h, out);
             else
                 strbuf_add_float(out, r->series[i].v[k]);
         }
@@ -86,6 +132,11 @@ static bool same_series(const struct result_series *got, const struct want_line 
     if (!labels_eq(&got->labels, &want->labels))
         return false;
     for (uint32_t k = 0; k < steps; k++) {
+        const struct histogram *h = result_histogram(got, k);
+        if (!h != !want->h[k] || (h && !same_histogram(h, want->h[k])))
+            return false;
+        if (h)
+            continue;
         if (value_absent(got->v[k]) != value_absent(want->v[k]))
             return false;
         if (!value_absent(got->v[k]) && !close_to(got->v[k], want->v[k]))
@@ -152,8 +203,11 @@ static void compare_range_step(struct fixture *f, const char *query, double at_s
         found++;
         bool same = false;
         for (uint32_t k = 0; k < instant->series_n; k++) {
+            const struct histogram *h = result_histogram(&instant->series[k], 0),
+                                   *other = result_histogram(&r.series[i], 1);
             same |= labels_eq(&instant->series[k].labels, &r.series[i].labels) &&
-                    memcmp(&instant->series[k].v[0], &r.series[i].v[1], 8) == 0;
+                    memcmp(&instant->series[k].v[0], &r.series[i].v[1], 8) == 0 && !h == !other &&
+                    (!h || histogram_equal(h, other));
         }
         ck_assert_msg(same, "%s: the range query's step at %g s differs from the instant query", query, at_s);
     }

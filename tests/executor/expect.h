@@ -4,7 +4,8 @@
  *
  * Expected vectors are lines `metric{a="b"} value`, in any order (in this order when the text begins with "ordered");
  * a scalar is a bare number, a string a line in double quotes, nothing at all the empty text. Values agree within a
- * relative 1e-9, NaN with NaN. In ranges there is one value per step, `_` for none.
+ * relative 1e-9, NaN with NaN. A value may be a native histogram, {{...}} (fixture_histogram.h): count, sum and the
+ * buckets that have observations are compared. In ranges there is one value per step, `_` for none.
  */
 #ifndef TESTS_EXECUTOR_EXPECT_H
 #define TESTS_EXECUTOR_EXPECT_H

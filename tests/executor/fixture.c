@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/float_text.h"
+#include "fixture_histogram.h"
 
 enum { LABELS_MAX = 32, POINTS_MAX = 1 << 22 };
 
@@ -20,8 +21,10 @@ static const char *skip_blanks(const char *p)
 
 static const char *token_end(const char *p)
 {
-    while (*p && !isspace((unsigned char)*p))
-        p++;
+    while (*p && !isspace((unsigned char)*p)) {
+        const char *close = strncmp(p, "{{", 2) == 0 ? strstr(p, "}}") : NULL;
+        p = close ? close + 2 : p + 1;
+    }
     return p;
 }
 
@@ -95,27 +98,50 @@ static struct fixture_series *series_at(struct fixture *f, const char *text, con
     return s;
 }
 
-static void series_add(struct fixture_series *s, int64_t time_ms, double value)
+static void series_add(struct fixture_series *s, int64_t time_ms, double value, const struct histogram *h)
 {
     ck_assert_msg(s->n < POINTS_MAX, "too many points in one series");
     s->times_ms = mem_grow(s->times_ms, &s->times_cap, s->n + 1, sizeof *s->times_ms);
     s->values = mem_grow(s->values, &s->values_cap, s->n + 1, sizeof *s->values);
+    s->histograms = mem_grow(s->histograms, &s->histograms_cap, s->n + 1, sizeof(const struct histogram *));
     size_t i = s->n;
     while (i > 0 && s->times_ms[i - 1] > time_ms)
         i--;
     ck_assert_msg(i == 0 || s->times_ms[i - 1] != time_ms, "two samples at %lld ms", (long long)time_ms);
     memmove(s->times_ms + i + 1, s->times_ms + i, (s->n - i) * sizeof *s->times_ms);
     memmove(s->values + i + 1, s->values + i, (s->n - i) * sizeof *s->values);
+    memmove(s->histograms + i + 1, s->histograms + i, (s->n - i) * sizeof(const struct histogram *));
     s->times_ms[i] = time_ms;
-    s->values[i] = value;
+    memcpy(&s->values[i], &value, sizeof value);
+    s->histograms[i] = h;
     s->n++;
 }
 
+/* {{...}}, {{...}}xn or {{...}}+{{...}}xn; returns the step after it. */
+static int64_t add_histograms(struct fixture *f, struct fixture_series *s, const char *item, int64_t start_ms,
+                              int64_t step_ms, int64_t step)
+{
+    const char *p;
+    const struct histogram *h = fixture_parse_histogram(item, &f->arena, &p), *by = NULL;
+    unsigned notes = 0;
+    if (*p == '+')
+        by = fixture_parse_histogram(p + 1, &f->arena, &p);
+    int64_t more = *p == 'x' ? strtoll(p + 1, NULL, 10) : 0;
+    for (int64_t i = 0; i <= more; i++) {
+        series_add(s, start_ms + (step + i) * step_ms, float_histogram(), h);
+        if (by)
+            h = histogram_add(h, by, &f->arena, &notes);
+    }
+    return step + more + 1;
+}
+
 /* One item of a value list at step `step`; returns the step after it. */
-static int64_t add_item(struct fixture_series *s, const char *item, size_t n, int64_t start_ms, int64_t step_ms,
-                        int64_t step)
+static int64_t add_item(struct fixture *f, struct fixture_series *s, const char *item, size_t n, int64_t start_ms,
+                        int64_t step_ms, int64_t step)
 {
     char text[128];
+    if (strncmp(item, "{{", 2) == 0)
+        return add_histograms(f, s, item, start_ms, step_ms, step);
     ck_assert_msg(n < sizeof text, "a value is too long");
     memcpy(text, item, n);
     text[n] = 0;
@@ -123,7 +149,7 @@ static int64_t add_item(struct fixture_series *s, const char *item, size_t n, in
         return step + (text[1] == 'x' ? strtoll(text + 2, NULL, 10) : 1);
     }
     if (strcmp(text, "stale") == 0) {
-        series_add(s, start_ms + step * step_ms, float_stale());
+        series_add(s, start_ms + step * step_ms, float_stale(), NULL);
         return step + 1;
     }
     int64_t more = 0;
@@ -138,7 +164,7 @@ static int64_t add_item(struct fixture_series *s, const char *item, size_t n, in
         by = strtod(p, &p);
     ck_assert_msg(*p == 0 && p > text, "bad value: %s", text);
     for (int64_t i = 0; i <= more; i++, value += by)
-        series_add(s, start_ms + (step + i) * step_ms, value);
+        series_add(s, start_ms + (step + i) * step_ms, value, NULL);
     return step + more + 1;
 }
 
@@ -165,7 +191,7 @@ void fixture_load(struct fixture *f, const char *text)
             struct fixture_series *s = series_at(f, p, &p);
             int64_t step = 0;
             for (p = skip_blanks(p); p < end; p = skip_blanks(token_end(p)))
-                step = add_item(s, p, (size_t)(token_end(p) - p), start_ms, step_ms, step);
+                step = add_item(f, s, p, (size_t)(token_end(p) - p), start_ms, step_ms, step);
         }
         line = end + (*end == '\n');
     }
@@ -174,7 +200,7 @@ void fixture_load(struct fixture *f, const char *text)
 void fixture_add(struct fixture *f, const char *series, int64_t time_ms, double value)
 {
     const char *rest;
-    series_add(series_at(f, series, &rest), time_ms, value);
+    series_add(series_at(f, series, &rest), time_ms, value, NULL);
 }
 
 static int by_place(const void *pa, const void *pb)
@@ -191,11 +217,36 @@ static uint32_t fixture_unpack(const void *packed, int64_t start_ms, int64_t end
     const struct fixture_series *s = packed;
     uint32_t n = 0;
     for (size_t k = 0; k < s->n; k++) {
-        if (s->times_ms[k] > start_ms && s->times_ms[k] <= end_ms) {
+        if (s->times_ms[k] > start_ms && s->times_ms[k] <= end_ms && !s->histograms[k]) {
             times_ms[n] = s->times_ms[k];
             values[n++] = s->values[k];
         }
     }
+    return n;
+}
+
+/* Copies, which are gone with the scan, as those of a head. */
+static int fixture_unpack_histograms(const void *packed, int64_t start_ms, int64_t end_ms, struct arena *a,
+                                     int64_t *times_ms, const struct histogram **histograms, uint32_t *ret_n,
+                                     struct err *e)
+{
+    const struct fixture_series *s = packed;
+    uint32_t n = 0;
+    for (size_t k = 0; k < s->n; k++) {
+        if (s->times_ms[k] > start_ms && s->times_ms[k] <= end_ms && s->histograms[k]) {
+            times_ms[n] = s->times_ms[k];
+            histograms[n++] = histogram_copy(s->histograms[k], a);
+        }
+    }
+    *ret_n = n;
+    return arena_check(a, "query", e);
+}
+
+static uint32_t histograms_n(const struct fixture_series *s)
+{
+    uint32_t n = 0;
+    for (size_t k = 0; k < s->n; k++)
+        n += s->histograms[k] != NULL;
     return n;
 }
 
@@ -216,12 +267,15 @@ static int answer(const struct fixture *f, const struct source_request *r, struc
                                              .store_to_ms = INT64_MIN,
                                              .raw_from_ms = r->start_ms,
                                              .packed = s,
-                                             .packed_n = (uint32_t)s->n};
+                                             .packed_n = (uint32_t)s->n,
+                                             .packed_histograms = s,
+                                             .packed_histograms_n = histograms_n(s)};
     }
     qsort(series, n, sizeof *series, by_place);
     *ret = (struct source_result){.series = series,
                                   .series_n = n,
                                   .unpack = fixture_unpack,
+                                  .unpack_histograms = fixture_unpack_histograms,
                                   .histograms_wanted = r->want_histograms,
                                   .watermark_ms = INT64_MAX};
     return 0;
@@ -258,6 +312,7 @@ void fixture_done(struct fixture *f)
     for (size_t i = 0; i < f->series_n; i++) {
         mem_free(f->series[i].times_ms);
         mem_free(f->series[i].values);
+        mem_free(f->series[i].histograms);
     }
     mem_free(f->series);
     arena_done(&f->arena);

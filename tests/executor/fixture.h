@@ -8,7 +8,8 @@
  *         metric{host="a"} 0+10x5 _ 7 stale NaN
  *
  * one value per interval from t = 0: numbers, `_` (no sample), `stale`, `a+bxn` (n + 1 values from a in steps of b),
- * `a-bxn`, `axn` (a, n + 1 times), `_xn` (n times). A text may hold several `load` blocks; `load 10s at 5s` begins at
+ * `a-bxn`, `axn` (a, n + 1 times), `_xn` (n times). A number may also be a native histogram, {{schema:0 count:1 ...}}
+ * (fixture_histogram.h). A text may hold several `load` blocks; `load 10s at 5s` begins at
  * t = 5 s. A broken literal fails the test.
  */
 #ifndef TESTS_EXECUTOR_FIXTURE_H
@@ -22,8 +23,9 @@ struct fixture_series {
     struct labels labels;
     uint32_t metric, ordinal;
     int64_t *times_ms; /* ascending, unique */
-    double *values;
-    size_t n, times_cap, values_cap;
+    double *values;    /* float_histogram() where a histogram is */
+    const struct histogram **histograms;
+    size_t n, times_cap, values_cap, histograms_cap;
 };
 struct fixture {
     struct source source; /* store NULL */
