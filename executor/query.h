@@ -47,7 +47,7 @@ struct result {
     /* A matrix selector evaluated as an instant query: its raw points. points_n[i] times in point_times[i]. */
     int64_t **point_times_ms;
     double **point_values;
-    const struct histogram ***point_histograms; /* [i] NULL: no histogram among them */
+    const struct histogram ***point_histograms; /* NULL, or [i] NULL: no histogram among them */
     uint32_t *points_n;
     struct notes notes;
     uint32_t sources; /* enum answer_source bits */

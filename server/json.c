@@ -100,7 +100,6 @@ static void series_begin(struct strbuf *b, const struct labels *l, bool first)
 {
     strbuf_add_z(b, first ? "{\"metric\":" : ",{\"metric\":");
     json_labels(b, l);
-    strbuf_add_char(b, ',');
 }
 
 static bool vector(struct strbuf *b, const struct result *r, uint64_t series_max)
@@ -114,6 +113,7 @@ static bool vector(struct strbuf *b, const struct result *r, uint64_t series_max
         const struct result_series *s = &r->series[i];
         bool histogram = s->h && float_is_histogram(s->v[0]);
         series_begin(b, &s->labels, written++ == 0);
+        strbuf_add_char(b, ',');
         json_key(b, histogram ? "histogram" : "value");
         if (histogram)
             histogram_point(b, r->times.start_ms, s->h[0]);
@@ -136,24 +136,24 @@ struct points {
 static struct points points_of(const struct result *r, uint32_t series)
 {
     if (r->points_n)
-        return (struct points){NULL, r->point_times_ms[series], r->point_values[series], r->point_histograms[series],
-                               r->points_n[series]};
+        return (struct points){NULL, r->point_times_ms[series], r->point_values[series],
+                               r->point_histograms ? r->point_histograms[series] : NULL, r->points_n[series]};
     return (struct points){&r->times, NULL, r->series[series].v, r->series[series].h, r->times.n};
 }
 
-/* "values":[...], or the histograms likewise. Returns whether there were any. */
-static bool points_list(struct strbuf *b, const struct points *p, bool histograms, bool after)
+/* ,"values":[...] or ,"histograms":[...], if there are any. */
+static void points_list(struct strbuf *b, const struct points *p, bool histograms)
 {
     bool any = false;
     for (uint32_t k = 0; k < p->n; k++) {
         bool histogram = p->histograms && float_is_histogram(p->values[k]);
         if (value_absent(p->values[k]) || histogram != histograms)
             continue;
-        if (!any && after)
-            strbuf_add_char(b, ',');
-        if (!any)
+        strbuf_add_char(b, ',');
+        if (!any) {
             json_key(b, histograms ? "histograms" : "values");
-        strbuf_add_char(b, any ? ',' : '[');
+            strbuf_add_char(b, '[');
+        }
         any = true;
         int64_t t_ms = p->times ? times_at(p->times, k) : p->times_ms[k];
         if (histogram)
@@ -163,7 +163,6 @@ static bool points_list(struct strbuf *b, const struct points *p, bool histogram
     }
     if (any)
         strbuf_add_char(b, ']');
-    return any;
 }
 
 static bool matrix(struct strbuf *b, const struct result *r, uint64_t series_max)
@@ -173,9 +172,9 @@ static bool matrix(struct strbuf *b, const struct result *r, uint64_t series_max
         if (series_max && i == series_max)
             return true;
         series_begin(b, &r->series[i].labels, i == 0);
-        bool any = points_list(b, &p, false, false);
+        points_list(b, &p, false);
         if (p.histograms)
-            points_list(b, &p, true, any);
+            points_list(b, &p, true);
         strbuf_add_char(b, '}');
     }
     return false;

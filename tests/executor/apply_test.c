@@ -41,6 +41,42 @@ static const char *const queries[] = {
     "histogram_quantiles(h_bucket, \"q\", 0.1, 0.9)",
     "histogram_fraction(0, 1, h_bucket)",
     "info(m)",
+    "sum(nh)",
+    "avg by (l) (nh)",
+    "count(nh)",
+    "max(nh or m)",
+    "topk(2, nh or m)",
+    "limitk(2, nh)",
+    "count_values(\"v\", nh)",
+    "nh + nh",
+    "nh - on (l) nh",
+    "nh * on () group_left () vector(2)",
+    "nh == nh",
+    "nh / 2",
+    "nh </ 1",
+    "nh and m",
+    "-nh",
+    "abs(nh or m)",
+    "histogram_count(nh)",
+    "histogram_stddev(nh)",
+    "histogram_quantile(0.5, nh or h_bucket)",
+    "histogram_quantiles(nh, \"q\", 0.1, 0.9)",
+    "histogram_fraction(0, 1, nh)",
+    "label_replace(nh, \"l\", \"$1\", \"l\", \"(.*)\")",
+    "sort(nh or m)",
+    "rate(nh[3m])",
+    "increase(nh[2m] anchored)",
+    "delta(nh[2m] smoothed)",
+    "irate(nh[3m])",
+    "idelta(nh[3m])",
+    "sum_over_time(nh[3m])",
+    "avg_over_time(nh[3m])",
+    "last_over_time(nh[3m])",
+    "changes(nh[3m])",
+    "max_over_time(nh[3m])",
+    "nh smoothed",
+    "rate(nh[3m:30s])",
+    "histogram_count(sum(nh))",
 };
 enum { QUERIES_N = sizeof queries / sizeof queries[0] };
 
@@ -50,7 +86,10 @@ static void setup(void)
     fixture_load(&f, "load 1m\n m{l=\"a\",k=\"1\"} 1 2 3 4\n m{l=\"b\",k=\"1\"} 2 3 4 5\n m{l=\"c\",k=\"1\"} 3 4 5 6\n"
                      " n{l=\"a\",k=\"1\"} 1 1 1 1\n n{l=\"d\",k=\"1\"} 1 1 1 1\n gaps{l=\"a\"} 1 stale 1 stale\n"
                      " gaps{l=\"b\"} _ 2 stale 2\n h_bucket{le=\"1\"} 3 3 3 3\n h_bucket{le=\"2\"} 2 3 4 5\n"
-                     " h_bucket{le=\"+Inf\"} 8 8 8 8\n target_info{k=\"1\"} 1 1 1 1\n");
+                     " h_bucket{le=\"+Inf\"} 8 8 8 8\n target_info{k=\"1\"} 1 1 1 1\n"
+                     " nh{l=\"a\",k=\"1\"} {{count:3 sum:5 buckets:[1 2]}}+{{count:2 sum:3 buckets:[1 0 1]}}x3\n"
+                     " nh{l=\"b\",k=\"1\"} {{count:2 sum:4 n_buckets:[1 1] n_offset:3}}x3\n"
+                     " nh{l=\"c\",k=\"1\"} 1 {{count:1 sum:1 buckets:[1]}} 2 3\n");
 }
 
 static void teardown(void)

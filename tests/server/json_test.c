@@ -102,6 +102,43 @@ START_TEST(raw_points_of_a_matrix_selector)
 }
 END_TEST
 
+/* Three below zero in [-2, -1), one around it, two in (0.5, 1]; a bucket without observations in between. */
+static const struct histogram_span below = {1, 1}, above = {0, 2};
+static const double below_counts[] = {3}, above_counts[] = {2, 0};
+static const struct histogram six = {.zero_threshold = 0.5,
+                                     .zero_count = 1,
+                                     .count = 6,
+                                     .sum = -2.5,
+                                     .negative = {&below, below_counts, 1, 1},
+                                     .positive = {&above, above_counts, 1, 2}};
+static const struct histogram empty = {.zero_threshold = 0.5};
+#define SIX                                                                                                            \
+    "{\"count\":\"6\",\"sum\":\"-2.5\",\"buckets\":[[1,\"-2\",\"-1\",\"3\"],[3,\"-0.5\",\"0.5\",\"1\"],"               \
+    "[0,\"0.5\",\"1\",\"2\"]]}"
+
+START_TEST(histograms)
+{
+    struct strbuf b = {0};
+    double here = float_histogram(), absent = float_stale();
+    const struct histogram *one[] = {&six}, *two[] = {&six, NULL, &empty};
+    struct result_series series[] = {{{up_pairs, 1}, &here, one}};
+    struct result r = {.type = VALUE_VECTOR, .times = {DOC_TIME_MS, 0, 1}, .series = series, .series_n = 1};
+    write_result(&b, &r, 0);
+    assert_json(&b, "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
+                    "{\"metric\":{\"__name__\":\"up\"},\"histogram\":[1435781451.781," SIX "]}]}}");
+    /* Over a range numbers and histograms stand apart; a series may have either or both. */
+    double mixed[] = {here, 7, here}, only[] = {here, absent, absent};
+    struct result_series both[] = {{{up_pairs, 1}, mixed, two}, {{odd_pairs, 1}, only, two}};
+    r = (struct result){.type = VALUE_MATRIX, .times = {60000, 1000, 3}, .series = both, .series_n = 2};
+    write_result(&b, &r, 0);
+    assert_json(&b, "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":["
+                    "{\"metric\":{\"__name__\":\"up\"},\"values\":[[61,\"7\"]],"
+                    "\"histograms\":[[60," SIX "],[62,{\"count\":\"0\",\"sum\":\"0\"}]]},"
+                    "{\"metric\":{\"a\\\"b\":\"\\n\\u0001\\\\\"},\"histograms\":[[60," SIX "]]}]}}");
+    strbuf_done(&b);
+}
+END_TEST
+
 START_TEST(notes_stand_beside_the_data)
 {
     struct strbuf b = {0};
@@ -123,6 +160,7 @@ int main(void)
     tcase_add_test(c, vector);
     tcase_add_test(c, matrix);
     tcase_add_test(c, raw_points_of_a_matrix_selector);
+    tcase_add_test(c, histograms);
     tcase_add_test(c, notes_stand_beside_the_data);
     suite_add_tcase(s, c);
     return suite_run(s);
