@@ -223,7 +223,7 @@ static void dirty_move(struct windows *from, struct windows *to)
 int ingest_set_plan(struct ingest *in, const struct plan *plan, struct err *e)
 {
     struct windows w = {.newest_refreshed_ms = INT64_MIN};
-    struct roots roots = {.newest_claimed_ms = INT64_MIN};
+    struct roots roots = {.newest_read_ms = INT64_MIN};
     stat_register(&manifests_missing);
     stat_register(&groups_damaged);
     pthread_mutex_lock(&in->maintenance);

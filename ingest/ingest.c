@@ -123,7 +123,7 @@ int ingest_open(struct store *store, const struct ingest_options *o, struct pool
     in->pool = pool;
     in->event_clock_ms = in->largest_event_ms = in->last_checkpoint_ms = INT64_MIN;
     in->first_event_ms = in->unplanned_ms = INT64_MAX;
-    in->windows.newest_refreshed_ms = in->roots.newest_claimed_ms = INT64_MIN;
+    in->windows.newest_refreshed_ms = in->roots.newest_read_ms = INT64_MIN;
     in->settings_hash = admission_settings_hash(&in->options);
     in->catalog = catalog_new();
     in->metadata = metadata_new();

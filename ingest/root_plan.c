@@ -29,6 +29,7 @@ static void root_make(const struct plan *plan, uint32_t id, struct root_state *r
     *ret = (struct root_state){.expr = expr,
                                .grid = from->grid,
                                .reach_ms = root_expr_reach_ms(expr),
+                               .ahead_ms = root_expr_ahead_ms(expr),
                                .retention_ms = from->retention_ms,
                                .complete_from_ms = INT64_MIN,
                                .sealed_to_ms = INT64_MIN,
@@ -126,7 +127,7 @@ static int root_take(struct root_state *r, const struct root_record *known, int6
 static int root_restore(const struct clocks *now, struct root_state *r, struct store_txn *t, struct err *e)
 {
     struct root_record known;
-    int64_t watermark_ms = now->watermark_ms;
+    int64_t watermark_ms = root_watermark_ms(r, now->watermark_ms);
     int rc = root_create(t, r->identity, &known, e);
     if (rc)
         return rc;
@@ -243,8 +244,7 @@ static int let_go_others(struct roots *ours, struct store_txn *t, struct err *e)
 
 int roots_install(struct ingest *in, const struct plan *plan, struct store_txn *t, struct roots *ret, struct err *e)
 {
-    struct roots roots = {.v = mem_zalloc((plan->stored_roots_n + 1u) * sizeof *roots.v),
-                          .newest_claimed_ms = INT64_MIN};
+    struct roots roots = {.v = mem_zalloc((plan->stored_roots_n + 1u) * sizeof *roots.v), .newest_read_ms = INT64_MIN};
     pthread_rwlock_rdlock(&in->lock);
     struct clocks now = {ingest_watermark_locked(in), in->first_event_ms, in->unplanned_ms,
                          in->options.raw_retention_ms};
@@ -256,9 +256,9 @@ int roots_install(struct ingest *in, const struct plan *plan, struct store_txn *
         rc = root_restore(&now, r, t, e);
         /* Samples that came while no plan was in force were marked by nobody. */
         if (rc == 0)
-            spans_add(&r->dirty, now.unplanned_ms, r->sealed_to_ms + 1);
-        if (roots.newest_claimed_ms < r->claimed_to_ms)
-            roots.newest_claimed_ms = r->claimed_to_ms;
+            spans_add(&r->dirty, now.unplanned_ms - r->ahead_ms, r->sealed_to_ms + 1);
+        if (r->claimed_to_ms != INT64_MIN && roots.newest_read_ms < r->claimed_to_ms + r->ahead_ms)
+            roots.newest_read_ms = r->claimed_to_ms + r->ahead_ms;
     }
     /* Of a plan in force what is dirty is known better: roots_move. */
     if (rc == 0 && !in->plan)

@@ -81,8 +81,8 @@ static void run_claim(struct run *r)
     pthread_rwlock_wrlock(&r->in->lock);
     if (r->kind == RUN_DUE) {
         s->claimed_to_ms = last_ms(r);
-        if (r->in->roots.newest_claimed_ms < s->claimed_to_ms)
-            r->in->roots.newest_claimed_ms = s->claimed_to_ms;
+        if (r->in->roots.newest_read_ms < s->claimed_to_ms + s->ahead_ms)
+            r->in->roots.newest_read_ms = s->claimed_to_ms + s->ahead_ms;
     }
     spans_remove(&s->dirty, from_ms, to_ms);
     spans_add(&s->rebuilding, from_ms, to_ms);
@@ -324,7 +324,7 @@ int roots_due(struct ingest *in, int64_t watermark_ms, int64_t now_ms, bool (*go
     int rc = 0;
     for (uint32_t i = 0; i < in->roots.n; i++) {
         struct root_state *s = &in->roots.v[i];
-        root_begin(in, s, watermark_ms);
+        root_begin(in, s, root_watermark_ms(s, watermark_ms));
         gathered[i] = s->recomputed_ms == INT64_MIN || now_ms - s->recomputed_ms >= GATHER_MS;
     }
     for (bool progress = true; progress;) {
@@ -333,7 +333,7 @@ int roots_due(struct ingest *in, int64_t watermark_ms, int64_t now_ms, bool (*go
         for (uint32_t i = 0, n = 0; i < in->roots.n && (n > 0 || go_on(ctx)); i++) {
             struct root_state *s = &in->roots.v[i];
             struct times t = {0};
-            if (!failed[i] && next_due(in, s, watermark_ms, &t)) {
+            if (!failed[i] && next_due(in, s, root_watermark_ms(s, watermark_ms), &t)) {
                 run_add(runs, &n, in, s, RUN_DUE, t);
             } else if (!failed[i] && gathered[i] && next_dirty(in, s, watermark_ms, &t)) {
                 s->recomputed_ms = now_ms;

@@ -14,7 +14,7 @@ void roots_done(struct roots *r)
         mem_free(s->selectors);
     }
     mem_free(r->v);
-    *r = (struct roots){.newest_claimed_ms = INT64_MIN};
+    *r = (struct roots){.newest_read_ms = INT64_MIN};
 }
 
 static bool reads_series(const struct root_state *r, const struct labels *labels)
@@ -27,7 +27,7 @@ static bool reads_series(const struct root_state *r, const struct labels *labels
 
 void roots_mark(struct ingest *in, uint32_t series, int64_t time_ms)
 {
-    if (time_ms > in->roots.newest_claimed_ms)
+    if (time_ms > in->roots.newest_read_ms)
         return;
     struct arena a;
     struct labels labels;
@@ -35,19 +35,19 @@ void roots_mark(struct ingest *in, uint32_t series, int64_t time_ms)
     arena_init(&a, 0);
     for (uint32_t i = 0; i < in->roots.n; i++) {
         struct root_state *r = &in->roots.v[i];
-        int64_t end_ms = r->claimed_to_ms + 1;
-        if (time_ms >= end_ms)
+        int64_t from_ms = time_ms - r->ahead_ms, end_ms = r->claimed_to_ms + 1;
+        if (from_ms >= end_ms)
             continue;
         if (time_ms + r->reach_ms < end_ms)
             end_ms = time_ms + r->reach_ms;
         /* Most late samples come in a crowd: the times are dirty already. */
-        if (spans_hold(&r->dirty, time_ms, end_ms))
+        if (spans_hold(&r->dirty, from_ms, end_ms))
             continue;
         if (!known)
             catalog_labels(in->catalog, series, &a, &labels);
         known = true;
         if (reads_series(r, &labels))
-            spans_add(&r->dirty, time_ms, end_ms);
+            spans_add(&r->dirty, from_ms, end_ms);
     }
     arena_done(&a);
 }

@@ -4,9 +4,10 @@
  *     ... complete_from_ms                 sealed_to_ms    claimed_to_ms
  *     -- to backfill --|-- results, but for dirty --|-- being computed --|
  *
- * Every grid time in (complete_from, sealed_to] has its row. A sample that comes for t <= claimed_to makes the times
- * [t, t + reach) dirty, if it is of a series that the root reads: dirty times are computed by whoever asks, and again
- * for the store within seconds. `claimed_to` moves before the snapshot of a run, so nothing slips between.
+ * Every grid time in (complete_from, sealed_to] has its row. A sample that comes for t <= claimed_to + ahead makes the
+ * times [t - ahead, t + reach) dirty, if it is of a series that the root reads: dirty times are computed by whoever
+ * asks, and again for the store within seconds. `claimed_to` moves before the snapshot of a run, so nothing slips
+ * between.
  *
  * Ingest's lock around all but `groups`, which is of the maintenance thread alone.
  */
@@ -32,9 +33,9 @@ struct root_state {
     uint32_t selectors_n;
     size_t selectors_cap;
     struct grid grid;
-    int64_t reach_ms, retention_ms;
-    int64_t complete_from_ms, sealed_to_ms; /* equal: nothing; INT64_MIN before the first sample */
-    int64_t claimed_to_ms;                  /* sealed_to, or the end of the run at work */
+    int64_t reach_ms, ahead_ms, retention_ms; /* samples before and after a time that its result is made of */
+    int64_t complete_from_ms, sealed_to_ms;   /* equal: nothing; INT64_MIN before the first sample */
+    int64_t claimed_to_ms;                    /* sealed_to, or the end of the run at work */
     int64_t backfill_from_ms; /* times in (this, complete_from_ms] are still to be computed; equal when done */
     struct spans dirty;       /* late samples came for them since they were read */
     struct spans rebuilding;  /* dirty before the run that computes them now */
@@ -46,11 +47,16 @@ struct root_state {
 struct roots {
     struct root_state *v;
     uint32_t n;
-    int64_t newest_claimed_ms; /* samples newer than this leave all results as they are */
+    int64_t newest_read_ms; /* samples newer than this leave all results as they are */
 };
 
 void roots_done(struct roots *r);
 struct root_state *root_of(struct ingest *in, const uint8_t identity[16]); /* or NULL */
+/* The newest of its times that samples up to the watermark decide; INT64_MIN before the first sample. */
+static inline int64_t root_watermark_ms(const struct root_state *r, int64_t watermark_ms)
+{
+    return watermark_ms == INT64_MIN ? watermark_ms : watermark_ms - r->ahead_ms;
+}
 /* A sample of a series was stored at time_ms. Needs the lock for writing. */
 void roots_mark(struct ingest *in, uint32_t series, int64_t time_ms);
 /* store/source.h's view of it. */

@@ -57,8 +57,8 @@ static const char *time_refusal(const struct expr *e)
         return "it depends on the request";
     if (e->time.at != AT_NONE)
         return "@ does not move with the time";
-    if (e->time.offset_ms < 0 || e->smoothed)
-        return "it looks past its time";
+    if (e->smoothed)
+        return "it looks past its time as far as samples are apart";
     return NULL;
 }
 
@@ -173,8 +173,19 @@ static int64_t reach(const struct expr *e)
         most_ms = most_ms > below_ms ? most_ms : below_ms;
     }
     if (e->kind == EXPR_SELECTOR || e->kind == EXPR_SUBQUERY)
-        own_ms = e->range_ms + e->time.offset_ms + (has_lookback(e) ? ROOT_LOOKBACK_MS : 0);
+        own_ms =
+            e->range_ms + (e->time.offset_ms > 0 ? e->time.offset_ms : 0) + (has_lookback(e) ? ROOT_LOOKBACK_MS : 0);
     /* Durations are below 2^53 ms each, but a tree is deep. */
+    return most_ms > PLAN_MS_MAX || own_ms > PLAN_MS_MAX ? PLAN_MS_MAX + 1 : most_ms + own_ms;
+}
+
+static int64_t ahead(const struct expr *e)
+{
+    int64_t most_ms = 0, own_ms = e->time.offset_ms < 0 ? -e->time.offset_ms : 0;
+    for (uint32_t i = 0; i < e->args_n; i++) {
+        int64_t above_ms = ahead(e->args[i]);
+        most_ms = most_ms > above_ms ? most_ms : above_ms;
+    }
     return most_ms > PLAN_MS_MAX || own_ms > PLAN_MS_MAX ? PLAN_MS_MAX + 1 : most_ms + own_ms;
 }
 
@@ -189,12 +200,19 @@ const char *root_expr_refusal(const struct expr *e)
         why = "it reads no samples";
     if (!why && reach(e) > PLAN_MS_MAX)
         why = "it looks too far back";
+    if (!why && ahead(e) > PLAN_MS_MAX)
+        why = "it looks too far ahead";
     return why;
 }
 
 int64_t root_expr_reach_ms(const struct expr *e)
 {
     return reach(e);
+}
+
+int64_t root_expr_ahead_ms(const struct expr *e)
+{
+    return ahead(e);
 }
 
 bool root_expr_serves(const struct expr *e, int64_t lookback_ms, int64_t default_step_ms)

@@ -1,6 +1,6 @@
 /*
  * Which expressions may be stored roots. What an expression is at time T may be kept only if it is the same whoever
- * asks and whenever: no @ (its time does not move with T), nothing that looks past T, nothing of the request's own
+ * asks and whenever: no @ (its time does not move with T), no `smoothed`, nothing of the request's own
  * (start(), end(), step(), range()), no draw, no order of series. Sums over sums are left out too: the order in which
  * inner groups come depends on the span that is evaluated, and so do the last bits of a sum over them.
  *
@@ -18,9 +18,11 @@
 
 /* NULL: it may be kept. Else why not, a constant. */
 const char *root_expr_refusal(const struct expr *e);
-/* Samples of (T - reach, T] are all that an eligible expression reads at T; so a sample at t counts at the times
- * [t, t + reach) and at no other. */
+/* Samples of (T - reach, T + ahead] are all that an eligible expression reads at T; so a sample at t counts at the
+ * times [t - ahead, t + reach) and at no other, and T is due when samples up to T + ahead are there. Only negative
+ * offsets look ahead. */
 int64_t root_expr_reach_ms(const struct expr *e);
+int64_t root_expr_ahead_ms(const struct expr *e);
 /* Would a request with this look-back and default step (0: the defaults) compute the same? */
 bool root_expr_serves(const struct expr *e, int64_t lookback_ms, int64_t default_step_ms);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/duration.h"
+#include "plan/root_expr.h"
 #include "planner/state_size.h"
 
 #define DEFAULT_OP_MS 1e-6
@@ -380,7 +381,7 @@ void cost_kept(const struct planning *p, const struct expr *e, struct kept *k)
 double cost_kept_run(const struct planning *p, const struct expr *e, const struct kept *k, const struct cadence *c)
 {
     double steps_n = steps_of(c);
-    double open_n = fmin(steps_n, (double)(LATENESS_MS / c->step_ms + 1));
+    double open_n = fmin(steps_n, (double)((LATENESS_MS + root_expr_ahead_ms(e)) / c->step_ms + 1));
     double results = steps_n - open_n;
     double bytes = results * (COST_RESULT_BYTES + COST_RESULT_ROW_BYTES * k->rows);
     return ops_and_bytes(p, results * k->rows, bytes) + cost_raw_expr(p, e, open_n, (open_n - 1) * (double)c->step_ms);

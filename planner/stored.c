@@ -20,9 +20,10 @@ static bool fits(const struct kept *k, const struct spot *s)
            floor_mod(s->grid.phase_ms - k->grid.phase_ms, k->grid.step_ms) == 0;
 }
 
+/* From the newest samples to the oldest that any of its times is made of, while late ones may come for it. */
 static int64_t reach_of(const struct planning *p, const struct cadence *c, uint32_t node)
 {
-    return root_expr_reach_ms(expr_of(p, node)) + c->length_ms;
+    return root_expr_ahead_ms(expr_of(p, node)) + root_expr_reach_ms(expr_of(p, node)) + c->length_ms;
 }
 
 bool stored_may(const struct planning *p, uint32_t query, uint32_t node)

@@ -52,6 +52,8 @@ static const struct root all_roots[] = {
     {"label_replace(m, \"s\", \"x\", \"\", \"\")", STEP, 0}, /* fails whenever two series have a value */
     {"quantile(2, m)", STEP, 0},                             /* warns */
     {"m == 1e9", STEP, 0},                                   /* empty */
+    {"sum by (s) (increase(m[1m:] offset -1m))", STEP, 0},
+    {"m offset -20s", STEP, 5 * SECOND},
     {"histogram_quantile(0.9, sum by (le) (rate(b_bucket[1m])))", STEP, 0},
 };
 enum { ROOTS = sizeof all_roots / sizeof all_roots[0], RETENTION = 20 * MINUTE };

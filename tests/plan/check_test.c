@@ -122,9 +122,9 @@ BREAK(no_merge_at_query, s->views[0].family = FAMILY_HYDRA_KLL; sample_sign(s, 0
 BREAK(no_merge_at_ingestion, s->views[1].family = s->views[2].family = FAMILY_HYDRA_KLL;
       s->views[1].params = s->views[2].params = s->views[0].params; sample_sign(s, 1); sample_sign(s, 2))
 BREAK(stored_of_another, sample_set_expr(s, STORED_SUM, "sum(rate(http_requests_total[5m]))"))
-BREAK(stored_root_looks_ahead, sample_set_expr(s, RAW_UP, "up offset -1m"); s->nodes[RAW_UP].half = HALF_PRECOMPUTE;
-      s->plan->queries_n--; s->stored_roots[1] = (struct plan_stored_root){RAW_UP, {MINUTE, 0}, HOUR};
-      s->plan->stored_roots_n = 2)
+BREAK(stored_root_looks_ahead, sample_set_expr(s, RAW_UP, "rate(up[5m] smoothed)");
+      s->nodes[RAW_UP].half = HALF_PRECOMPUTE; s->plan->queries_n--;
+      s->stored_roots[1] = (struct plan_stored_root){RAW_UP, {MINUTE, 0}, HOUR}; s->plan->stored_roots_n = 2)
 BREAK(stored_root_of_sums, s->stored_roots[1] = s->stored_roots[0]; s->plan->stored_roots_n = 2;
       s->stored_roots[1].node = RAW_UP; sample_set_expr(s, RAW_UP, "sum(sum by (job) (up))");
       s->nodes[RAW_UP].half = HALF_PRECOMPUTE; s->plan->queries_n--)

@@ -44,6 +44,7 @@ START_TEST(may_be_kept)
         "absent(m)",
         "m offset 5m",
         "rate(m[5m] offset 1h)",
+        "sum by (a) (increase(m[1m:] offset -1m))",
         "day_of_week() > 3 and on () m",
         "sum(sum(m))", /* one series */
         "rate(m[5m] anchored)",
@@ -62,8 +63,6 @@ START_TEST(may_not_be_kept)
         {"m @ 100", "@"},
         {"rate(m[5m] @ start())", "@"},
         {"max_over_time(m[5m:1m] @ end())", "@"},
-        {"m offset -1m", "past its time"},
-        {"sum(rate(m[5m] offset -1ms))", "past its time"},
         {"rate(m[5m] smoothed)", "past its time"},
         {"m + start()", "request"},
         {"m * step()", "request"},
@@ -103,6 +102,7 @@ START_TEST(reach)
         {"m offset 1m", 360000},
         {"rate(m[1m])", 60000},
         {"rate(m[1m] offset 10s)", 70000},
+        {"rate(m[1m] offset -10s)", 60000},
         {"rate(m[1m] anchored)", 360000},
         {"rate(m[1h]) + n", 3600000},
         {"max_over_time(rate(m[1m])[1h:1m])", 3660000},
@@ -113,6 +113,32 @@ START_TEST(reach)
         struct parsed parsed;
         arena_init(&a, 0);
         ck_assert_int_eq(root_expr_reach_ms(parse(&a, &parsed, cases[i].text)), cases[i].reach_ms);
+        parsed_done(&parsed);
+        arena_done(&a);
+    }
+}
+END_TEST
+
+/* Negative offsets of nested subqueries add; one that looks back does not take from one that looks ahead. */
+START_TEST(looks_ahead)
+{
+    static const struct {
+        const char *text;
+        int64_t ahead_ms;
+    } cases[] = {
+        {"rate(m[1m])", 0},
+        {"m offset 1h", 0},
+        {"m offset -1m", 60000},
+        {"m offset -1m + rate(n[5m] offset -10s)", 60000},
+        {"increase(m[1m:] offset -1m)", 60000},
+        {"max_over_time(max_over_time(m[1m:10s] offset -5s)[1h:1m] offset -1d)", 86405000},
+        {"max_over_time(rate(m[1m] offset 1h)[1h:1m] offset -1m)", 60000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a;
+        struct parsed parsed;
+        arena_init(&a, 0);
+        ck_assert_int_eq(root_expr_ahead_ms(parse(&a, &parsed, cases[i].text)), cases[i].ahead_ms);
         parsed_done(&parsed);
         arena_done(&a);
     }
@@ -163,6 +189,7 @@ int main(void)
     tcase_add_test(tcase, may_be_kept);
     tcase_add_test(tcase, may_not_be_kept);
     tcase_add_test(tcase, reach);
+    tcase_add_test(tcase, looks_ahead);
     tcase_add_test(tcase, other_look_backs);
     tcase_add_test(tcase, times_of_a_grid);
     suite_add_tcase(suite, tcase);
