@@ -63,6 +63,12 @@ static const struct workload_metric *load_of(const struct workload_metric *const
     return m;
 }
 
+void cost_load(const struct planning *p, const struct expr *selector, double *ret_series_n, double *ret_interval_ms)
+{
+    load_of(p->metrics_by_name, p->w->metrics_n, selector->matchers, selector->matchers_n, ret_series_n,
+            ret_interval_ms);
+}
+
 int cost_load_sources(struct planning *p, struct err *e)
 {
     const struct workload *w = p->w;
@@ -326,19 +332,19 @@ static struct flow raw_rest(const struct planning *p, const struct expr *e, bool
     return out;
 }
 
-static double steps_of(const struct cadence *c)
+double cost_steps(const struct cadence *c)
 {
     return c->step_ms ? (double)(c->length_ms / c->step_ms + 1) : 1;
 }
 
 double cost_raw_rest(const struct planning *p, const struct expr *e, const struct cadence *c)
 {
-    return raw_rest(p, e, false, steps_of(c), (double)c->length_ms).cost;
+    return raw_rest(p, e, false, cost_steps(c), (double)c->length_ms).cost;
 }
 
 double cost_own_rest(const struct planning *p, const struct logical_node *n, const struct cadence *c)
 {
-    struct flow f = raw_rest(p, n->expr, false, steps_of(c), (double)c->length_ms);
+    struct flow f = raw_rest(p, n->expr, false, cost_steps(c), (double)c->length_ms);
     return n->in_n > 0 ? f.own : f.cost;
 }
 
@@ -380,7 +386,7 @@ void cost_kept(const struct planning *p, const struct expr *e, struct kept *k)
 
 double cost_kept_run(const struct planning *p, const struct expr *e, const struct kept *k, const struct cadence *c)
 {
-    double steps_n = steps_of(c);
+    double steps_n = cost_steps(c);
     double open_n = fmin(steps_n, (double)((LATENESS_MS + root_expr_ahead_ms(e)) / c->step_ms + 1));
     double results = steps_n - open_n;
     double bytes = results * (COST_RESULT_BYTES + COST_RESULT_ROW_BYTES * k->rows);

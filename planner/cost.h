@@ -50,6 +50,13 @@ double cost_width(const struct planning *p, const struct demand *d, uint32_t sta
 double cost_read(const struct planning *p, uint32_t source);
 /* Keeping a chain for `retention_ms`. */
 double cost_memory(const struct planning *p, const struct chain *c, int64_t retention_ms);
+double cost_steps(const struct cadence *c); /* windows one run reads */
+/* Series of a selector and the time between their samples. */
+void cost_load(const struct planning *p, const struct expr *selector, double *ret_series_n, double *ret_interval_ms);
+/* newest.c: adds what the instant selectors of an expression cost from panes, had it any, and from raw samples. False:
+ * there is no saying, of ranges, subqueries and times off any grid. */
+bool cost_newest(const struct planning *p, const struct expr *e, const struct cadence *c, struct plan_cost *panes,
+                 double *raw);
 /* All of one run that no site's candidates do: selectors that are read raw, and every operator over series. */
 double cost_raw_rest(const struct planning *p, const struct expr *e, const struct cadence *c);
 /* Of that what is this node's own: the sum over a query's nodes is the whole. What cannot be told apart, a node without

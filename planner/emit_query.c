@@ -190,6 +190,7 @@ int emit_query(struct emitter *m, uint32_t q, struct err *e)
     out->text = (struct str){arena_strndup(plan->arena, root->text.p, root->text.n), root->text.n};
     if (in->cadence.at_n)
         out->cadence.at_ms = arena_dup(plan->arena, in->cadence.at_ms, in->cadence.at_n * sizeof *in->cadence.at_ms);
+    m->query = q;
     m->rejected_n = 0;
     struct made made;
     int rc = emit_sites(m, q, out, e);

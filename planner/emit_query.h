@@ -22,6 +22,7 @@ struct emitter {
     double *chain_share; /* by chain: ingest cost of one (query, demand) that reads it */
     double *memory_share;
     struct plan_stored_root *roots;
+    uint32_t query;                 /* at hand */
     struct plan_rejected *rejected; /* of the query at hand */
     uint32_t rejected_n;
     size_t rejected_cap;

@@ -51,19 +51,6 @@ static const char *no_site_reason(const struct expr *e)
     return NULL;
 }
 
-int reject_panes(struct emitter *m, uint32_t logical, struct err *e)
-{
-    const struct logical_node *n = &m->p->logical.nodes[logical];
-    const char *reason = n->has_site ? NULL : no_site_reason(n->expr);
-    struct strbuf text = {0};
-    if (!reason)
-        return 0;
-    strbuf_printf(&text, "panes of " STR_FMT, STR_ARG(n->text));
-    int rc = reject(m, &text, reason, e);
-    strbuf_done(&text);
-    return rc;
-}
-
 /* What a candidate that may be chosen would cost with nobody to share with, split as a query's own cost is. */
 static struct plan_cost cost_alone(const struct planning *p, const struct demand *d, const struct candidate *c)
 {
@@ -91,6 +78,31 @@ static void dearer_text(struct plan_cost c, double taken_cost, const char *taken
     snprintf(ret, DEARER_TEXT_MAX,
              "dearer: %.4g CPU-ms a second on its own (ingest %.4g, query %.4g, memory %.4g), %s %.4g%s", total(c),
              c.ingest, c.query, c.memory, taken, taken_cost, note);
+}
+
+/* Selectors of the newest samples, where panes of them would be dearer: no part of them has a site. */
+static bool newest_reason(const struct emitter *m, const struct expr *e, char ret[DEARER_TEXT_MAX])
+{
+    struct plan_cost panes = {0};
+    double raw = 0;
+    if (!cost_newest(m->p, e, &m->p->w->queries[m->query].cadence, &panes, &raw) || total(panes) < raw)
+        return false;
+    dearer_text(panes, raw, "raw samples", ": of each window one sample is read", ret);
+    return true;
+}
+
+int reject_panes(struct emitter *m, uint32_t logical, struct err *e)
+{
+    const struct logical_node *n = &m->p->logical.nodes[logical];
+    const char *reason = n->has_site ? NULL : no_site_reason(n->expr);
+    struct strbuf text = {0};
+    char dearer[DEARER_TEXT_MAX];
+    if (!reason)
+        return 0;
+    strbuf_printf(&text, "panes of " STR_FMT, STR_ARG(n->text));
+    int rc = reject(m, &text, newest_reason(m, n->expr, dearer) ? dearer : reason, e);
+    strbuf_done(&text);
+    return rc;
 }
 
 static const char *taken_name(const struct planning *p, const struct candidate *c)

@@ -85,7 +85,7 @@ def report(name, plan, show):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("planner")
-    parser.add_argument("--target", type=float, default=0.95)
+    parser.add_argument("--target", type=float, default=0.99)
     parser.add_argument("--show", type=int, default=0, help="examples of each reason")
     args = parser.parse_args()
     if "MULLION_CORPUS" not in os.environ:
