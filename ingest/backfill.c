@@ -389,6 +389,7 @@ void ingest_view_status(struct ingest *in, const uint8_t identity[IDENTITY_BYTES
                                            .complete_from_ms = g->views[view].complete_from_ms,
                                            .sealed_to_ms = g->views[view].sealed_to_ms,
                                            .early_windows = g->early_n,
+                                           .groups = g->views[view].groups.n,
                                            .dirty_series = (uint32_t)dirty_n};
     }
     pthread_rwlock_unlock(&in->lock);

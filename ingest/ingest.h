@@ -85,6 +85,7 @@ struct ingest_view_status {
     uint32_t store_view;
     int64_t complete_from_ms, sealed_to_ms;
     uint32_t early_windows, dirty_series;
+    uint32_t groups; /* of a view by labels: those that some window has a state of */
 };
 void ingest_view_status(struct ingest *in, const uint8_t identity[IDENTITY_BYTES], struct ingest_view_status *ret);
 

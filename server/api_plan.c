@@ -74,6 +74,8 @@ static void add_view(struct server *s, const struct plan *plan, uint32_t id, str
         strbuf_add_char(b, ',');
         add_time(b, "watermark", watermark_ms);
         strbuf_printf(b, ",\"earlyWindows\":%u,\"dirtySeries\":%u", status.early_windows, status.dirty_series);
+        if (!v->per_series)
+            strbuf_printf(b, ",\"groups\":%u", status.groups);
     }
     strbuf_add_char(b, '}');
 }

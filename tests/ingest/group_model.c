@@ -9,15 +9,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 
-static const struct {
-    const char *metric;
-    enum family family;
-    struct sketch_params params;
-    struct view_input input;
-    struct str by[2];
-    uint32_t by_n;
-    bool per_series;
-} views[MODEL_VIEWS] = {
+const struct model_view_definition model_views[MODEL_VIEWS] = {
     [VIEW_SUM] = {"m", FAMILY_SUM, {0}, {INPUT_VALUE}, {STR("g")}, 1},
     [VIEW_COUNT] = {"m", FAMILY_COUNT, {0}, {INPUT_VALUE}, {{0}}, 0},
     [VIEW_MIN] = {"m", FAMILY_MIN, {0}, {INPUT_VALUE}, {STR("g")}, 1},
@@ -45,13 +37,13 @@ static uint32_t add_source(struct plan *p, struct plan_source *sources, const ch
 
 static struct plan_view view_of(enum model_view id)
 {
-    return (struct plan_view){.source = views[id].metric[0] == 'n',
-                              .input = views[id].input,
-                              .family = views[id].family,
-                              .params = views[id].params,
-                              .per_series = views[id].per_series,
-                              .reduce = views[id].by,
-                              .reduce_n = views[id].by_n,
+    return (struct plan_view){.source = model_views[id].metric[0] == 'n',
+                              .input = model_views[id].input,
+                              .family = model_views[id].family,
+                              .params = model_views[id].params,
+                              .per_series = model_views[id].per_series,
+                              .reduce = model_views[id].by,
+                              .reduce_n = model_views[id].by_n,
                               .panes = {WIDTH, 0},
                               .panes_n = 5,
                               .retention_ms = RETENTION,
@@ -81,20 +73,6 @@ struct plan *model_plan(const struct rig *r, uint32_t mask)
     }
     ck_assert_int_eq(plan_groups(p, &e), 0);
     return p;
-}
-
-static void identity_of(const struct rig *r, enum model_view id, uint8_t ret[IDENTITY_BYTES])
-{
-    struct plan *p = model_plan(r, 1u << id);
-    memcpy(ret, p->views[0].identity, IDENTITY_BYTES);
-    plan_free(p);
-}
-
-void model_status(struct rig *r, enum model_view view, struct ingest_view_status *ret)
-{
-    uint8_t identity[IDENTITY_BYTES];
-    identity_of(r, view, identity);
-    ingest_view_status(r->ingest, identity, ret);
 }
 
 /* ---- what was sent ---- */
@@ -143,11 +121,12 @@ static const char *label_value(const char *series, struct str name, size_t *n)
 static void group_of(enum model_view view, const char *series, char *ret, size_t size)
 {
     ret[0] = 0;
-    for (uint32_t i = 0; i < views[view].by_n; i++) {
+    for (uint32_t i = 0; i < model_views[view].by_n; i++) {
         size_t n, used = strlen(ret);
-        const char *value = label_value(series, views[view].by[i], &n);
+        const char *value = label_value(series, model_views[view].by[i], &n);
         if (value)
-            snprintf(ret + used, size - used, "%s%s=\"%.*s\"", used ? "," : "", views[view].by[i].p, (int)n, value);
+            snprintf(ret + used, size - used, "%s%s=\"%.*s\"", used ? "," : "", model_views[view].by[i].p, (int)n,
+                     value);
     }
 }
 
@@ -173,14 +152,14 @@ static uint64_t series_hash(const char *series)
 
 static bool item_of(enum model_view view, const char *series, uint64_t *ret)
 {
-    if (views[view].input.kind == INPUT_SERIES) {
+    if (model_views[view].input.kind == INPUT_SERIES) {
         *ret = series_hash(series);
         return true;
     }
     size_t n = 0;
-    const char *value = views[view].input.kind == INPUT_LABEL ? label_value(series, STR("l"), &n) : NULL;
+    const char *value = model_views[view].input.kind == INPUT_LABEL ? label_value(series, STR("l"), &n) : NULL;
     *ret = value ? XXH3_64bits(value, n) : 0;
-    return value || views[view].input.kind == INPUT_VALUE;
+    return value || model_views[view].input.kind == INPUT_VALUE;
 }
 
 /* ---- what is expected ---- */
@@ -250,7 +229,7 @@ static void expect(enum model_view view, int64_t end_ms, struct expectation *x)
         const struct rig_sample *s = &all[i].sample;
         char group[200];
         uint64_t item;
-        bool ours = strcspn(s->series, "{") == 1 && s->series[0] == views[view].metric[0];
+        bool ours = strcspn(s->series, "{") == 1 && s->series[0] == model_views[view].metric[0];
         if (all[i].late || !ours || s->time_ms <= end_ms - WIDTH || s->time_ms > end_ms ||
             !item_of(view, s->series, &item))
             continue;
@@ -270,8 +249,8 @@ static void expectation_done(struct expectation *x)
 static void build(enum model_view view, const struct expected *g, int64_t end_ms, uint64_t seed, uint8_t *ret,
                   size_t cap, size_t *ret_size)
 {
-    const struct family_info *f = family_get(views[view].family);
-    const struct sketch_params *params = &views[view].params;
+    const struct family_info *f = family_get(model_views[view].family);
+    const struct sketch_params *params = &model_views[view].params;
     void *scratch =
         mem_alloc(f->scratch_bound(params, g->samples_n, g->parts_n) + f->scratch_bound(params, g->samples_n, 0) + 64);
     struct state_ref *refs = mem_alloc(g->parts_n * sizeof *refs);
@@ -283,7 +262,7 @@ static void build(enum model_view view, const struct expected *g, int64_t end_ms
         size_t size = 0;
         keys[i] = p->item;
         weights[i] = p->sum;
-        if (views[view].input.kind != INPUT_VALUE)
+        if (model_views[view].input.kind != INPUT_VALUE)
             continue;
         uint8_t *to = parts + i * f->fixed_size;
         ck_assert_int_eq(
@@ -291,7 +270,7 @@ static void build(enum model_view view, const struct expected *g, int64_t end_ms
         refs[i] = (struct state_ref){to, (uint32_t)size, end_ms};
     }
     struct sketch_items items = {.keys = keys, .weights = weights, .n = g->parts_n};
-    int rc = views[view].input.kind == INPUT_VALUE
+    int rc = model_views[view].input.kind == INPUT_VALUE
                  ? f->merge_k(ret, cap, ret_size, params, end_ms, refs, g->parts_n, seed, scratch)
                  : f->build_items(ret, cap, ret_size, params, &items, seed, scratch);
     ck_assert_int_eq(rc, 0);
@@ -306,12 +285,12 @@ static void build(enum model_view view, const struct expected *g, int64_t end_ms
 
 static double estimate(enum model_view view, const struct model_state *s, enum statistic statistic)
 {
-    const struct family_info *f = family_get(views[view].family);
+    const struct family_info *f = family_get(model_views[view].family);
     struct state_ref ref = {s->bytes, s->size, 0};
     struct sketch_args args = {0};
-    void *scratch = mem_alloc(f->scratch_bound(&views[view].params, 100000, 1) + 64);
+    void *scratch = mem_alloc(f->scratch_bound(&model_views[view].params, 100000, 1) + 64);
     double v = NAN;
-    ck_assert_int_eq(f->estimate(&ref, 1, &views[view].params, statistic, &args, scratch, &v), 0);
+    ck_assert_int_eq(f->estimate(&ref, 1, &model_views[view].params, statistic, &args, scratch, &v), 0);
     mem_free(scratch);
     return v;
 }
@@ -346,13 +325,13 @@ static uint32_t weigh(const struct expected *g, struct weighed *ret)
 
 static void check_top(enum model_view view, const struct model_state *s, const struct weighed *items, uint32_t items_n)
 {
-    const struct family_info *f = family_get(views[view].family);
+    const struct family_info *f = family_get(model_views[view].family);
     struct state_ref ref = {s->bytes, s->size, 0};
-    void *scratch = mem_alloc(f->scratch_bound(&views[view].params, 100000, 1) + 64);
+    void *scratch = mem_alloc(f->scratch_bound(&model_views[view].params, 100000, 1) + 64);
     uint64_t keys[8];
     double estimates[8];
     uint32_t n = 0, want = items_n < 8 ? items_n : 8;
-    ck_assert_int_eq(f->top(&ref, 1, &views[view].params, 8, keys, estimates, &n, scratch), 0);
+    ck_assert_int_eq(f->top(&ref, 1, &model_views[view].params, 8, keys, estimates, &n, scratch), 0);
     ck_assert_uint_eq(n, want);
     for (uint32_t i = 0; i < n; i++)
         ck_assert_msg(keys[i] == items[i].key && estimates[i] == items[i].weight, "%s: item %u weighs %g, not %g",
@@ -408,118 +387,7 @@ static void check_arithmetic(enum model_view view, const struct expected *g, con
     mem_free(items);
 }
 
-/* ---- what the engine has ---- */
-
-struct reading {
-    struct rig *rig;
-    enum model_view view;
-    const struct source_group *groups;
-    uint32_t groups_n, store_view;
-    struct store_txn *txn;
-    struct model_states *out;
-    size_t cap;
-};
-
-static void group_text(const struct labels *l, char *ret, size_t size)
-{
-    ret[0] = 0;
-    for (uint32_t i = 0; i < l->n; i++) {
-        size_t used = strlen(ret);
-        snprintf(ret + used, size - used, "%s%.*s=\"%.*s\"", i ? "," : "", (int)l->v[i].name.n, l->v[i].name.p,
-                 (int)l->v[i].value.n, l->v[i].value.p);
-    }
-}
-
-static void check_row(const struct reading *r, const struct source_group *g)
-{
-    struct arena a;
-    struct labels labels;
-    bool drop_name = true;
-    struct err e = {0};
-    arena_init(&a, 0);
-    ck_assert_msg(group_get(r->txn, GROUP_OF_VIEW, r->store_view, g->number, &a, &labels, &drop_name, &e) == 0, "%s",
-                  e.message);
-    ck_assert(labels_eq(&labels, &g->labels) && !drop_name);
-    arena_done(&a);
-}
-
-static int read_block(void *ctx, const struct pane_key *key, struct str bytes, struct err *e)
-{
-    struct reading *r = ctx;
-    struct model_states *out = r->out;
-    struct pane_block b;
-    ck_assert_int_eq(pane_block_parse(bytes, key, true, &b, e), 0);
-    ck_assert_uint_eq(key->metric, 0);
-    out->flags |= b.flags;
-    out->samples_n += b.samples_n;
-    out->blocks_n++;
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < r->groups_n; i++) {
-        const struct source_group *g = &r->groups[i];
-        ck_assert(i == 0 || g->number > r->groups[i - 1].number);
-        struct str state = g->number / 1024 == key->shard ? pane_block_state(&b, g->number % 1024) : (struct str){0};
-        if (state.n == 0)
-            continue;
-        if (out->status == WINDOW_SEALED)
-            check_row(r, g);
-        out->v = mem_grow(out->v, &r->cap, out->n + 1, sizeof *out->v);
-        struct model_state *s = &out->v[out->n++];
-        s->number = g->number;
-        s->size = (uint32_t)state.n;
-        ck_assert_uint_le(state.n, sizeof s->bytes);
-        memcpy(s->bytes, state.p, state.n);
-        group_text(&g->labels, s->group, sizeof s->group);
-        found++;
-    }
-    ck_assert_uint_eq(found, b.present_n); /* no state of a group that is not listed */
-    return 0;
-}
-
-static void request_of(struct rig *r, enum model_view view, int64_t start_ms, int64_t end_ms,
-                       const struct matcher *name, uint8_t (*identity)[IDENTITY_BYTES], struct source_request *ret)
-{
-    identity_of(r, view, *identity);
-    *ret = (struct source_request){.matchers = name,
-                                   .matchers_n = 1,
-                                   .start_ms = start_ms,
-                                   .end_ms = end_ms,
-                                   .identities = (const uint8_t(*)[IDENTITY_BYTES])identity,
-                                   .identities_n = 1,
-                                   .width_ms = WIDTH,
-                                   .grouped = true};
-}
-
-void model_read(struct rig *r, enum model_view view, int64_t end_ms, struct model_states *ret)
-{
-    const struct source *source = ingest_source(r->ingest);
-    const struct matcher name = {.name = STR("__name__"), .op = MATCH_EQ, .value = str_of(views[view].metric)};
-    uint8_t identity[1][IDENTITY_BYTES];
-    struct source_request q;
-    struct source_result result;
-    struct arena a;
-    struct err e = {0};
-    arena_init(&a, 0);
-    request_of(r, view, end_ms - WIDTH, end_ms, &name, identity, &q);
-    ck_assert_int_eq(source->snapshot(source->ctx, &q, 1, &a, &result, &e), 0);
-    const struct source_window *w = &result.windows[0][0];
-    *ret = (struct model_states){.status = w->status};
-    struct reading reading = {.rig = r,
-                              .view = view,
-                              .groups = result.groups[0],
-                              .groups_n = result.groups_n[0],
-                              .store_view = result.views[0],
-                              .out = ret};
-    ck_assert_int_eq(store_read_begin(r->store, &reading.txn, &e), 0);
-    if (w->status == WINDOW_SEALED) {
-        ck_assert_int_eq(pane_window_check(reading.txn, reading.store_view, end_ms, &e), 0);
-        ck_assert_int_eq(pane_window_walk(reading.txn, reading.store_view, end_ms, read_block, &reading, &e), 0);
-    }
-    for (uint32_t i = 0; w->status == WINDOW_EARLY && i < w->early->blocks_n; i++)
-        ck_assert_int_eq(read_block(&reading, &w->early->blocks[i].key, w->early->blocks[i].bytes, &e), 0);
-    store_read_end(reading.txn);
-    source->release(source->ctx, &result, 1);
-    arena_done(&a);
-}
+/* ---- both ---- */
 
 uint32_t model_check(struct rig *r, enum model_view view, int64_t end_ms)
 {
@@ -551,45 +419,4 @@ uint32_t model_check(struct rig *r, enum model_view view, int64_t end_ms)
     uint32_t n = want.n;
     expectation_done(&want);
     return n;
-}
-
-static int count_row(void *ctx, uint32_t number, struct str canonical, bool drop_name, struct err *e)
-{
-    ++*(uint32_t *)ctx;
-    return 0;
-}
-
-uint32_t model_rows(struct rig *r, enum model_view view)
-{
-    uint8_t identity[IDENTITY_BYTES];
-    struct pane_view known;
-    struct store_txn *t;
-    struct err e = {0};
-    uint32_t n = 0;
-    identity_of(r, view, identity);
-    ck_assert_int_eq(store_read_begin(r->store, &t, &e), 0);
-    ck_assert_int_eq(pane_view_find(t, identity, &known, &e), 0);
-    ck_assert_int_eq(group_walk(t, GROUP_OF_VIEW, known.number, count_row, &n, &e), 0);
-    store_read_end(t);
-    return n;
-}
-
-int64_t model_covered(struct rig *r, enum model_view view, int64_t start_ms, int64_t end_ms, const char *metric)
-{
-    const struct source *source = ingest_source(r->ingest);
-    const struct matcher name = {.name = STR("__name__"), .op = MATCH_EQ, .value = str_of(metric)};
-    uint8_t identity[1][IDENTITY_BYTES];
-    struct source_request q;
-    struct source_result result;
-    struct arena a;
-    struct err e = {0};
-    arena_init(&a, 0);
-    request_of(r, view, start_ms, end_ms, &name, identity, &q);
-    ck_assert_int_eq(source->snapshot(source->ctx, &q, 1, &a, &result, &e), 0);
-    int64_t covered_ms = result.covered_ms;
-    for (uint32_t i = 0; i < result.series_n; i++)
-        ck_assert_int_eq(result.series[i].raw_from_ms, covered_ms);
-    source->release(source->ctx, &result, 1);
-    arena_done(&a);
-    return covered_ms;
 }

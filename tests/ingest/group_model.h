@@ -27,6 +27,17 @@ enum model_view {
     MODEL_VIEWS
 };
 
+struct model_view_definition {
+    const char *metric;
+    enum family family;
+    struct sketch_params params;
+    struct view_input input;
+    struct str by[2];
+    uint32_t by_n;
+    bool per_series;
+};
+extern const struct model_view_definition model_views[MODEL_VIEWS];
+
 /* All of them in one plan; only those of the mask. */
 struct plan *model_plan(const struct rig *r, uint32_t mask);
 
@@ -49,10 +60,13 @@ struct model_states {
     uint32_t blocks_n;
     enum window_status status;
 };
-/* Of the window that ends at end_ms; the caller frees ret->v. Groups are checked to be those of the store's table. */
+/* Of the window that ends at end_ms; the caller frees ret->v. Any thread; a window that is gone is WINDOW_MISSING.
+ * Groups are checked to be those of the store's table. */
 void model_read(struct rig *r, enum model_view view, int64_t end_ms, struct model_states *ret);
 /* Compare with what was sent. Returns how many groups there are. */
 uint32_t model_check(struct rig *r, enum model_view view, int64_t end_ms);
+/* The states of VIEW_SUM are those of VIEW_ONE_BY_ONE merged, byte for byte, as both are stored. */
+void model_check_merged(struct rig *r, int64_t end_ms);
 /* A sealed window's rows in the dictionary. */
 uint32_t model_rows(struct rig *r, enum model_view view);
 void model_status(struct rig *r, enum model_view view, struct ingest_view_status *ret);

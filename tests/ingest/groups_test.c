@@ -1,5 +1,7 @@
 /* States by labels, from what is sent to what is kept: every input and family, whatever happens in between. */
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -122,6 +124,8 @@ START_TEST(states_are_what_was_sent)
         at_ms = to_ms + 10 * SECOND;
         ck_assert_int_ge(sealed_to(VIEW_SUM), at_ms - 3 * MINUTE);
         ck_assert_uint_gt(check_all(begin_ms, sealed_to(VIEW_SUM)), 0);
+        for (int64_t end_ms = begin_ms + WIDTH; end_ms <= sealed_to(VIEW_SUM); end_ms += WIDTH)
+            model_check_merged(&rig, end_ms);
         switch (_i % 3) {
         case 1:
             rig_reopen(&rig);
@@ -197,6 +201,54 @@ START_TEST(late_samples_end_what_is_covered)
 }
 END_TEST
 
+/* ---- readers at work ---- */
+
+static atomic_bool stop;
+static atomic_uint reads_n;
+
+/* Windows, groups and blocks are of one moment: every state is of a group that is listed. */
+static void *read_on(void *ctx)
+{
+    while (!atomic_load(&stop)) {
+        int64_t to_ms = sealed_to(VIEW_SUM);
+        for (int64_t end_ms = to_ms - 3 * WIDTH; to_ms > begin_ms && end_ms <= to_ms + WIDTH; end_ms += WIDTH) {
+            struct model_states have;
+            model_read(&rig, VIEW_SUM, end_ms, &have);
+            for (uint32_t i = 0; i < have.n; i++) {
+                ck_assert_ptr_nonnull(strstr(have.v[i].group, "g=\""));
+                atomic_fetch_add(&reads_n, 1);
+            }
+            mem_free(have.v);
+        }
+    }
+    return NULL;
+}
+
+START_TEST(readers_see_one_moment)
+{
+    static char texts[400][32];
+    pthread_t readers[2];
+    open_engine(1 << VIEW_SUM | 1 << VIEW_HEAVY);
+    atomic_store(&stop, false);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_create(&readers[i], NULL, read_on, NULL), 0);
+    for (int m = 0; m < 60; m++)
+        for (int64_t t = minute(m) + 10 * SECOND; t <= minute(m + 1); t += 10 * SECOND) {
+            struct rig_sample batch[] = {
+                {names[0], t, 1}, {texts[m * 3 + t % 3], t, 2}, {names[3], t - 45 * SECOND, 3}};
+            if (texts[m * 3 + t % 3][0] == 0)
+                snprintf(texts[m * 3 + t % 3], sizeof texts[0], "m{g=\"%d\"}", m * 3 + (int)(t % 3));
+            ck_assert_int_eq(rig_send(&rig, batch, 3, t, NULL), 0);
+            rig_tick(&rig, t);
+        }
+    atomic_store(&stop, true);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_join(readers[i], NULL), 0);
+    ck_assert_uint_gt(atomic_load(&reads_n), 0);
+    done();
+}
+END_TEST
+
 /* ---- groups that come and go ---- */
 
 START_TEST(numbers_are_used_again_when_no_window_has_them)
@@ -231,6 +283,10 @@ START_TEST(numbers_are_used_again_when_no_window_has_them)
      * there as used a while longer. */
     ck_assert_uint_ge(model_rows(&rig, VIEW_SUM), 8);
     ck_assert_uint_le(model_rows(&rig, VIEW_SUM), 11);
+    struct ingest_view_status status;
+    model_status(&rig, VIEW_SUM, &status);
+    ck_assert_uint_ge(status.groups, model_rows(&rig, VIEW_SUM)); /* those of windows that are not sealed yet */
+    ck_assert_uint_le(status.groups, model_rows(&rig, VIEW_SUM) + 1);
     ck_assert_uint_le(most, 20);
     done();
 }
@@ -421,6 +477,7 @@ int main(void)
     tcase_set_timeout(tcase, 200);
     tcase_add_loop_test(tcase, states_are_what_was_sent, 0, 6);
     tcase_add_test(tcase, late_samples_end_what_is_covered);
+    tcase_add_test(tcase, readers_see_one_moment);
     tcase_add_test(tcase, numbers_are_used_again_when_no_window_has_them);
     tcase_add_test(tcase, thousands_of_groups_take_several_blocks);
     tcase_add_test(tcase, groups_over_the_limit_leave_windows_incomplete);
