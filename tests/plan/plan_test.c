@@ -24,6 +24,14 @@ START_TEST(grid_of_a_cadence)
     struct cadence range = {
         .kind = CADENCE_EVERY, .every_ms = MINUTE, .length_ms = 62 * SECOND, .step_ms = 25 * SECOND};
     expect_grid(cadence_grid(&range), 5 * SECOND, 3 * SECOND);
+    /* gcd(60 s, 60 s) = 60 s, (0 - 90 s) mod 60 s = 30 s. */
+    range.length_ms = 90 * SECOND;
+    range.step_ms = 60 * SECOND;
+    expect_grid(cadence_grid(&range), MINUTE, 30 * SECOND);
+    every = (struct cadence){.kind = CADENCE_EVERY, .every_ms = 10 * SECOND};
+    expect_grid(cadence_grid(&every), 10 * SECOND, 0);
+    every.phase_ms = 3 * SECOND;
+    expect_grid(cadence_grid(&every), 10 * SECOND, 3 * SECOND);
     range.kind = CADENCE_ONCE;
     expect_grid(cadence_grid(&range), 0, 0);
 }

@@ -36,6 +36,7 @@ static const struct {
     {QUERY_OF("  every: 1m\n  every: 2m"), "w.yaml:4:3: key \"every\" is twice in a query"},
     {QUERY_OF("  every: 10x"), "w.yaml:3:10: every: unknown unit \"x\""},
     {QUERY_OF("  every: 0s"), "w.yaml:3:10: every must be longer than 0s"},
+    {QUERY_OF("  every: -1m"), "w.yaml:3:10: every: "},
     {QUERY_OF("  every: [1m]"), "w.yaml:3:10: every must be a single value, not a list"},
     {QUERY_OF("  every: 1m\n  once: true"), "w.yaml:4:9: a query has exactly one of every, at, rate and once"},
     {QUERY_OF("  once: no"), "w.yaml:3:9: once must be true or false, not \"no\""},
