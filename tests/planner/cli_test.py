@@ -76,6 +76,19 @@ def check_tables(folder):
     assert code == 0 and "impossible: memory_limit: 1 KiB" in stdout, (code, stdout, stderr)
 
 
+def check_passed_through():
+    """Functions without panes among others: exit 0, each query read from panes or with the reasons why not, none lost."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workloads", "passed_through.yaml")
+    code, stdout, stderr = run(path, "--json")
+    assert (code, stderr) == (0, ""), stderr
+    queries = {q["name"]: q for q in json.loads(stdout)["queries"]}
+    assert list(queries) == ["sum", "line", "smooth", "values", "quantile"], list(queries)
+    assert queries["line"]["uses"] and not any(q["uses"] for name, q in queries.items() if name != "line")
+    for name, begins in (("sum", "dearer: "), ("smooth", "no_family: "), ("values", "dearer: "), ("quantile", "dearer: ")):
+        said = [r["reason"] for r in queries[name]["rejected"] if r["candidate"].startswith("panes of ")]
+        assert len(said) == 1 and said[0].startswith(begins), (name, said)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         good, bad, out = (os.path.join(folder, name) for name in ("good.yaml", "bad.yaml", "plan.json"))
@@ -122,6 +135,7 @@ def main():
         assert code == 1 and "costs.json:1:12: format" in stderr and stdout == "", (code, stderr)
 
         check_tables(folder)
+        check_passed_through()
         assert run(os.path.join(folder, "none.yaml"))[0] == 1
         assert run(good, "-o", os.path.join(folder, "no", "plan.json"))[0] == 1
         for usage in ([], [good, bad], [good, "--seed", "-1"], [good, "--colour"]):
