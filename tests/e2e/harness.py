@@ -168,15 +168,47 @@ def _field(number, payload):
     return _varint(number << 3 | 2) + _varint(len(payload)) + payload
 
 
+def _zigzag(n):
+    return n << 1 if n >= 0 else (-n << 1) - 1
+
+
+def histogram(time_ms, h):
+    """prometheus.Histogram of {"count", "sum", "schema", "zero": (threshold, count), "positive", "negative": (spans, counts),
+    "custom": bounds, "hint"}; counts are absolute, and all integers or all floats."""
+    out = bytearray()
+    zero_threshold, zero_count = h.get("zero", (0.0, 0))
+    floats = isinstance(h["count"], float)
+    out += b"\x11" + struct.pack("<d", h["count"]) if floats else b"\x08" + _varint(h["count"])
+    out += b"\x19" + struct.pack("<d", h["sum"]) + b"\x20" + _varint(_zigzag(h.get("schema", 0)))
+    out += b"\x29" + struct.pack("<d", zero_threshold)
+    out += b"\x39" + struct.pack("<d", zero_count) if floats else b"\x30" + _varint(zero_count)
+    for side, number in (("negative", 8), ("positive", 11)):
+        spans, counts = h.get(side, ([], []))
+        for offset, length in spans:
+            out += _field(number, b"\x08" + _varint(_zigzag(offset)) + b"\x10" + _varint(length))
+        if floats and counts:
+            out += _field(number + 2, struct.pack(f"<{len(counts)}d", *counts))
+        elif counts:
+            steps = [b - a for a, b in zip([0] + counts, counts)]
+            out += _field(number + 1, b"".join(_varint(_zigzag(n)) for n in steps))
+    out += b"\x70" + _varint(h.get("hint", 0)) + b"\x78" + _varint(int(time_ms))
+    if "custom" in h:
+        out += _field(16, struct.pack(f"<{len(h['custom'])}d", *h["custom"]))
+    return bytes(out)
+
+
 def write_request(series):
-    """series: [(labels dict, [(time_ms, value), ...]), ...] -> protobuf bytes."""
+    """series: [(labels dict, [(time_ms, value), ...]), ...] -> protobuf bytes. A value may be a histogram's dict."""
     out = bytearray()
     for labels, samples in series:
         body = bytearray()
         for name in sorted(labels):
             body += _field(1, _field(1, name.encode()) + _field(2, str(labels[name]).encode()))
         for time_ms, value in samples:
-            body += _field(2, b"\x09" + struct.pack("<d", value) + b"\x10" + _varint(int(time_ms)))
+            if isinstance(value, dict):
+                body += _field(4, histogram(time_ms, value))
+            else:
+                body += _field(2, b"\x09" + struct.pack("<d", value) + b"\x10" + _varint(int(time_ms)))
         out += _field(1, bytes(body))
     return bytes(out)
 
