@@ -9,9 +9,17 @@
 /*
  * The stage: two series, of which every selector sees both, with samples dense in the newest panes that each offset
  * leads to and sparse as far back as the query reaches. All of it is a head; windows are refreshed when they are asked
- * for.
+ * for. Where states by labels are read there are four series, in two groups of two items each.
  */
-enum { SERIES = 2, DENSE = 24, SPARSE = 40, OFFSETS_MAX = 4, SAMPLES_MAX = OFFSETS_MAX * DENSE + SPARSE, PER_PANE = 3 };
+enum {
+    SERIES_MAX = 4,
+    GROUPS_MAX = 64,
+    DENSE = 24,
+    SPARSE = 40,
+    OFFSETS_MAX = 4,
+    SAMPLES_MAX = OFFSETS_MAX * DENSE + SPARSE,
+    PER_PANE = 3
+};
 /* 2023-11-14, in ms; queries play at the first time of their grid after it. */
 static const int64_t STAGE_MS = INT64_C(1700000000000);
 
@@ -20,6 +28,10 @@ struct stage {
     struct source source;
     int64_t times_ms[SAMPLES_MAX]; /* ascending */
     uint32_t n;
+    const struct plan_query *query;         /* the one that plays */
+    bool grouped;                           /* it reads states by labels: */
+    struct source_group groups[GROUPS_MAX]; /* their label sets so far, over all its views */
+    uint32_t groups_n;
 };
 
 struct packed {
@@ -47,37 +59,50 @@ static uint32_t unpack(const void *p, int64_t start_ms, int64_t end_ms, int64_t 
     return n;
 }
 
-/* __name__ and whatever else the selector pins down, and a label that tells the two apart. */
-static int series_labels(const struct source_request *q, uint32_t ordinal, struct arena *a, struct labels *ret,
-                         struct err *e)
+/* Sorted and unique all the time: matchers of a plan are sorted by name, those of a query are not. The first of a name
+ * stays. */
+static void put_label(struct label *labels, uint32_t *n, struct str name, struct str value)
 {
-    static const char *const values[SERIES] = {"a", "b"};
-    struct label *labels = ARENA_ARRAY(a, struct label, q->matchers_n + 1u);
+    uint32_t at = *n;
+    while (at > 0 && str_cmp(labels[at - 1].name, name) >= 0) {
+        if (str_eq(labels[--at].name, name))
+            return;
+    }
+    memmove(&labels[at + 1], &labels[at], (*n - at) * sizeof *labels);
+    labels[at] = (struct label){name, value};
+    (*n)++;
+}
+
+/* __name__ and whatever else the selector pins down, a label that tells the series apart, and those by which states
+ * are grouped and items named. */
+static int series_labels(const struct stage *s, const struct source_request *q, uint32_t ordinal, struct arena *a,
+                         struct labels *ret, struct err *e)
+{
+    static const char *const values[SERIES_MAX] = {"a", "b", "c", "d"};
+    uint32_t n = 0, most = q->matchers_n + 1u;
+    const struct plan_query *query = s->query;
+    for (uint32_t i = 0; i < query->uses_n; i++)
+        most += s->plan->views[query->uses[i]].reduce_n + 1;
+    struct label *labels = ARENA_ARRAY(a, struct label, most);
     int rc = arena_check(a, "rehearsal", e);
-    uint32_t n = 0;
-    const struct str own = STR("rehearsal");
-    bool placed = false;
-    /* Matchers of a plan are sorted by name, those of a query are not: insertion keeps labels sorted and unique. */
-    for (uint32_t i = 0; rc == 0 && i <= q->matchers_n; i++) {
-        struct label l = {own, str_of(values[ordinal])};
-        if (i < q->matchers_n)
-            l = (struct label){q->matchers[i].name, q->matchers[i].value};
-        if (i < q->matchers_n && (q->matchers[i].op != MATCH_EQ || l.value.n == 0 || str_eq(l.name, own)))
-            continue;
-        uint32_t at = n;
-        placed = false;
-        while (at > 0 && str_cmp(labels[at - 1].name, l.name) >= 0) {
-            placed |= str_eq(labels[at - 1].name, l.name);
-            at--;
-        }
-        if (placed)
-            continue;
-        memmove(&labels[at + 1], &labels[at], (n - at) * sizeof *labels);
-        labels[at] = l;
-        n++;
+    if (rc != 0)
+        return rc;
+    put_label(labels, &n, STR("rehearsal"), str_of(values[ordinal]));
+    for (uint32_t i = 0; i < q->matchers_n; i++)
+        if (q->matchers[i].op == MATCH_EQ && q->matchers[i].value.n > 0)
+            put_label(labels, &n, q->matchers[i].name, q->matchers[i].value);
+    for (uint32_t i = 0; i < query->uses_n; i++) {
+        const struct plan_view *v = &s->plan->views[query->uses[i]];
+        for (uint32_t k = 0; k < v->reduce_n && !v->per_series; k++)
+            put_label(labels, &n, v->reduce[k], str_of(values[ordinal / 2]));
+    }
+    for (uint32_t i = 0; i < query->uses_n; i++) {
+        const struct plan_view *v = &s->plan->views[query->uses[i]];
+        if (v->input.kind == INPUT_LABEL)
+            put_label(labels, &n, v->input.label, str_of(values[ordinal % 2]));
     }
     *ret = (struct labels){labels, n};
-    return rc;
+    return 0;
 }
 
 static bool has_samples(const struct stage *s, int64_t start_ms, int64_t end_ms)
@@ -96,12 +121,33 @@ static uint32_t view_of(const struct plan *p, const uint8_t identity[IDENTITY_BY
     return PLAN_NONE;
 }
 
-/* A window's states as early refresh leaves them. */
-static int window_states(const struct stage *s, uint32_t view, int64_t end_ms, struct arena *a,
-                         struct window_states *ret, struct err *e)
+/* One dictionary for the views of a query: to each the others' sets are groups of which it has no states. */
+static int place(void *ctx, const struct labels *labels, uint32_t *ret_number, struct err *e)
 {
-    struct refresh_run run = {
-        .plan = s->plan, .source = &s->source, .end_ms = end_ms, .views = &view, .store_views = &view, .views_n = 1};
+    struct stage *s = ctx;
+    uint32_t i = 0;
+    while (i < s->groups_n && !labels_eq(&s->groups[i].labels, labels))
+        i++;
+    if (i == GROUPS_MAX)
+        return err_set(e, ERR_LIMIT, "more than %d groups of series", GROUPS_MAX);
+    if (i == s->groups_n)
+        s->groups[s->groups_n++] = (struct source_group){i, *labels};
+    *ret_number = i;
+    return 0;
+}
+
+/* A window's states as early refresh leaves them. */
+static int window_states(struct stage *s, uint32_t view, int64_t end_ms, struct arena *a, struct window_states *ret,
+                         struct err *e)
+{
+    const struct refresh_groups groups = {s, place};
+    struct refresh_run run = {.plan = s->plan,
+                              .source = &s->source,
+                              .end_ms = end_ms,
+                              .views = &view,
+                              .store_views = &view,
+                              .groups = &groups,
+                              .views_n = 1};
     struct refresh_output output = {0};
     uint32_t reads;
     *ret = (struct window_states){0};
@@ -113,7 +159,7 @@ static int window_states(const struct stage *s, uint32_t view, int64_t end_ms, s
 }
 
 /* Windows of a view within the span, all refreshed early. */
-static int list_view(const struct stage *s, const uint8_t identity[IDENTITY_BYTES], struct grid panes,
+static int list_view(struct stage *s, const uint8_t identity[IDENTITY_BYTES], struct grid panes,
                      const struct source_request *q, struct arena *a, struct source_level *ret, struct err *e)
 {
     int64_t first_ms = grid_ceil(panes, q->start_ms + panes.step_ms);
@@ -130,7 +176,7 @@ static int list_view(const struct stage *s, const uint8_t identity[IDENTITY_BYTE
     return rc;
 }
 
-static int list_windows(const struct stage *s, const struct source_request *q, struct arena *a, struct source_result *r,
+static int list_windows(struct stage *s, const struct source_request *q, struct arena *a, struct source_result *r,
                         struct err *e)
 {
     struct source_level own = {0};
@@ -153,7 +199,24 @@ static int list_windows(const struct stage *s, const struct source_request *q, s
     return rc;
 }
 
-static int snapshot_one(const struct stage *s, const struct source_request *q, struct arena *a, struct source_result *r,
+/* The query's arena holds their labels, as do the series that the windows were built from. */
+static int list_groups(struct stage *s, const struct source_request *q, struct arena *a, struct source_result *r,
+                       struct err *e)
+{
+    const struct source_group **groups = ARENA_ARRAY(a, const struct source_group *, q->identities_n);
+    uint32_t *groups_n = ARENA_ARRAY(a, uint32_t, q->identities_n);
+    struct source_group *kept = arena_dup(a, s->groups, s->groups_n * sizeof *kept);
+    int rc = arena_check(a, "rehearsal", e);
+    for (uint32_t i = 0; rc == 0 && i < q->identities_n; i++) {
+        groups[i] = kept;
+        groups_n[i] = s->groups_n;
+    }
+    r->groups = groups;
+    r->groups_n = groups_n;
+    return rc;
+}
+
+static int snapshot_one(struct stage *s, const struct source_request *q, struct arena *a, struct source_result *r,
                         struct err *e)
 {
     int rc = 0;
@@ -163,10 +226,13 @@ static int snapshot_one(const struct stage *s, const struct source_request *q, s
                                 .watermark_ms = q->end_ms};
     if (q->identities_n)
         rc = list_windows(s, q, a, r, e);
-    r->series = ARENA_ARRAY(a, struct source_series, SERIES);
-    struct packed *packed = ARENA_ARRAY(a, struct packed, SERIES);
+    if (rc == 0 && q->grouped)
+        rc = list_groups(s, q, a, r, e);
+    uint32_t series_n = s->grouped ? SERIES_MAX : SERIES_MAX / 2;
+    r->series = ARENA_ARRAY(a, struct source_series, series_n);
+    struct packed *packed = ARENA_ARRAY(a, struct packed, series_n);
     rc = rc ? rc : arena_check(a, "rehearsal", e);
-    for (uint32_t i = 0; rc == 0 && i < SERIES; i++) {
+    for (uint32_t i = 0; rc == 0 && i < series_n; i++) {
         packed[i] = (struct packed){s, i};
         r->series[i] = (struct source_series){.id = i,
                                               .ordinal = i,
@@ -174,9 +240,9 @@ static int snapshot_one(const struct stage *s, const struct source_request *q, s
                                               .raw_from_ms = r->covered_ms,
                                               .packed = &packed[i],
                                               .packed_n = s->n};
-        rc = series_labels(q, i, a, &r->series[i].labels, e);
+        rc = series_labels(s, q, i, a, &r->series[i].labels, e);
     }
-    r->series_n = SERIES;
+    r->series_n = series_n;
     return rc;
 }
 
@@ -239,19 +305,35 @@ static void stage_set(struct stage *s, const struct plan_query *q, int64_t now_m
 
 /* ---- one query ---- */
 
-static bool same_value(double a, double b)
+/* How far values of a query may be from those of raw samples; negative: nobody says. */
+static double tolerance(const struct stage *s)
 {
-    return value_absent(a) == value_absent(b) && (a == b || isnan(a) == isnan(b)) &&
-           (isnan(a) || isinf(a) || fabs(a - b) <= 1e-6 * (1 + fmax(fabs(a), fabs(b))));
+    const struct accuracy *guarantee = &s->query->guarantee;
+    bool is_estimate = s->plan->nodes[s->query->root].op == PLAN_OP_ESTIMATE;
+    if (guarantee->kind == ACCURACY_EXACT)
+        return s->grouped && is_estimate ? 1e-9 : 1e-6;
+    /* So few items are within one standard error, whose multiple is promised. Of quantiles and of what operators make
+     * of an estimate, how near the values are is not what the guarantee bounds. */
+    bool bounds = guarantee->kind == ACCURACY_CARDINALITY || guarantee->kind == ACCURACY_RELATIVE;
+    return s->grouped && is_estimate && bounds ? guarantee->error : -1;
 }
 
-static const char *difference(const struct result *planned, const struct result *raw, bool exact)
+static bool same_value(double a, double b, double within)
 {
+    return value_absent(a) == value_absent(b) && (a == b || isnan(a) == isnan(b)) &&
+           (isnan(a) || isinf(a) || fabs(a - b) <= within * (1 + fmax(fabs(a), fabs(b))));
+}
+
+static const char *difference(const struct stage *s, const struct result *planned, const struct result *raw)
+{
+    double within = tolerance(s);
     if (!(planned->sources & SOURCE_PANES))
         return "it reads no pane";
+    if (s->query->guarantee.kind == ACCURACY_NONE)
+        return NULL; /* a list without a bound may name others: that it is one is all there is to see */
     if (planned->type != raw->type || planned->series_n != raw->series_n)
         return "it answers other series than raw samples do";
-    for (uint32_t i = 0; exact && i < raw->series_n; i++) {
+    for (uint32_t i = 0; within >= 0 && i < raw->series_n; i++) {
         /* A matrix is sorted by labels; the order of an instant vector is no promise. */
         uint32_t k = 0;
         while (k < raw->series_n && labels_cmp(&planned->series[k].labels, &raw->series[i].labels) != 0)
@@ -259,7 +341,7 @@ static const char *difference(const struct result *planned, const struct result 
         if (k == raw->series_n)
             return "it answers other series than raw samples do";
         for (uint32_t t = 0; t < raw->times.n; t++)
-            if (!same_value(planned->series[k].v[t], raw->series[i].v[t]))
+            if (!same_value(planned->series[k].v[t], raw->series[i].v[t], within))
                 return "it answers other values than raw samples do";
     }
     return NULL;
@@ -281,12 +363,16 @@ static void add_failure(const struct plan *p, uint32_t query, const char *why, s
 /* True when it failed: *ret says how. */
 static bool rehearse_query(struct stage *s, uint32_t query, struct arena *a, struct rehearsal_failure *ret)
 {
-    const struct plan_query *q = &s->plan->queries[query];
+    const struct plan_query *q = s->query = &s->plan->queries[query];
     struct grid grid = cadence_grid(&q->cadence);
     int64_t now_ms = STAGE_MS;
     if (grid.step_ms > 0)
         now_ms += floor_mod(grid.phase_ms - now_ms, grid.step_ms);
     stage_set(s, q, now_ms);
+    s->groups_n = 0;
+    s->grouped = false;
+    for (uint32_t i = 0; i < q->uses_n; i++)
+        s->grouped |= !s->plan->views[q->uses[i]].per_series;
     struct executor x = {.plan = s->plan, .source = &s->source};
     struct query_options o = {.start_ms = now_ms, .end_ms = now_ms};
     if (q->cadence.step_ms > 0 && q->cadence.length_ms >= q->cadence.step_ms)
@@ -301,7 +387,7 @@ static bool rehearse_query(struct stage *s, uint32_t query, struct arena *a, str
     int raw_rc = query_run(&x, q->text, &o, &memory, &raw, &raw_e);
     const char *why = NULL;
     if (rc == 0 && raw_rc == 0)
-        why = difference(&planned, &raw, q->guarantee.kind == ACCURACY_EXACT);
+        why = difference(s, &planned, &raw);
     else if (rc != raw_rc)
         why = rc ? e.message : "it answers where raw samples give an error";
     /* The same error from both is the query's own on this stage: labels that two series do not have. */
