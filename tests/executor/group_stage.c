@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "executor/group_states.h"
-#include "promql/parse.h"
 
 enum { NUMBERS_APART = 700 };
 
@@ -173,15 +172,17 @@ void group_stage_init(struct group_stage *s)
 
 void group_stage_done(struct group_stage *s)
 {
+    for (uint32_t i = 0; i < s->plan.views_n; i++)
+        parsed_done(&s->parsed[i]);
     fixture_done(&s->f);
 }
 
 void group_stage_view(struct group_stage *s, const char *selector, enum family family, struct sketch_params params,
                       const char *input, const char *by)
 {
-    struct parsed *parsed = ARENA_NEW(&s->f.arena, struct parsed);
     struct err e = {0};
     uint32_t at = s->plan.views_n++;
+    struct parsed *parsed = &s->parsed[at];
     struct plan_view *v = &s->views[at];
     struct str *reduce = ARENA_ARRAY(&s->f.arena, struct str, 8);
     ck_assert_uint_lt(at, STAGE_VIEWS_MAX);

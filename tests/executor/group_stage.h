@@ -8,6 +8,7 @@
 
 #include "executor/query.h"
 #include "fixture.h"
+#include "promql/parse.h"
 
 enum { STAGE_VIEWS_MAX = 8, STAGE_PANE_MS = 60000 };
 struct group_stage {
@@ -16,11 +17,12 @@ struct group_stage {
     struct plan plan;
     struct plan_view views[STAGE_VIEWS_MAX];
     struct plan_source sources[STAGE_VIEWS_MAX];
-    int64_t covered_ms;    /* windows that end later have no states */
-    int64_t unnumbered_ms; /* the window that ends here has a group without a number; 0: none has */
-    int64_t damaged_ms;    /* the window that ends here has broken blocks; 0: none has */
-    uint32_t grouped_n;    /* grouped requests so far */
-    bool forget_series;    /* the snapshot has no series */
+    struct parsed parsed[STAGE_VIEWS_MAX]; /* their selectors */
+    int64_t covered_ms;                    /* windows that end later have no states */
+    int64_t unnumbered_ms;                 /* the window that ends here has a group without a number; 0: none has */
+    int64_t damaged_ms;                    /* the window that ends here has broken blocks; 0: none has */
+    uint32_t grouped_n;                    /* grouped requests so far */
+    bool forget_series;                    /* the snapshot has no series */
 };
 
 void group_stage_init(struct group_stage *s);
