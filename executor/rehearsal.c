@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/duration.h"
+#include "executor/bind.h"
 #include "executor/refresh.h"
 
 /*
@@ -14,6 +15,7 @@
 enum {
     SERIES_MAX = 4,
     GROUPS_MAX = 64,
+    LABELS_MAX = 64,
     DENSE = 24,
     SPARSE = 40,
     OFFSETS_MAX = 4,
@@ -28,7 +30,9 @@ struct stage {
     struct source source;
     int64_t times_ms[SAMPLES_MAX]; /* ascending */
     uint32_t n;
-    const struct plan_query *query;         /* the one that plays */
+    const struct plan_query *query;               /* the one that plays */
+    struct str by[LABELS_MAX], items[LABELS_MAX]; /* labels that tell its groups apart; that items are values of */
+    uint32_t by_n, items_n;
     bool grouped;                           /* it reads states by labels: */
     struct source_group groups[GROUPS_MAX]; /* their label sets so far, over all its views */
     uint32_t groups_n;
@@ -79,11 +83,8 @@ static int series_labels(const struct stage *s, const struct source_request *q, 
                          struct labels *ret, struct err *e)
 {
     static const char *const values[SERIES_MAX] = {"a", "b", "c", "d"};
-    uint32_t n = 0, most = q->matchers_n + 1u;
-    const struct plan_query *query = s->query;
-    for (uint32_t i = 0; i < query->uses_n; i++)
-        most += s->plan->views[query->uses[i]].reduce_n + 1;
-    struct label *labels = ARENA_ARRAY(a, struct label, most);
+    uint32_t n = 0;
+    struct label *labels = ARENA_ARRAY(a, struct label, q->matchers_n + 1u + s->by_n + s->items_n);
     int rc = arena_check(a, "rehearsal", e);
     if (rc != 0)
         return rc;
@@ -91,16 +92,10 @@ static int series_labels(const struct stage *s, const struct source_request *q, 
     for (uint32_t i = 0; i < q->matchers_n; i++)
         if (q->matchers[i].op == MATCH_EQ && q->matchers[i].value.n > 0)
             put_label(labels, &n, q->matchers[i].name, q->matchers[i].value);
-    for (uint32_t i = 0; i < query->uses_n; i++) {
-        const struct plan_view *v = &s->plan->views[query->uses[i]];
-        for (uint32_t k = 0; k < v->reduce_n && !v->per_series; k++)
-            put_label(labels, &n, v->reduce[k], str_of(values[ordinal / 2]));
-    }
-    for (uint32_t i = 0; i < query->uses_n; i++) {
-        const struct plan_view *v = &s->plan->views[query->uses[i]];
-        if (v->input.kind == INPUT_LABEL)
-            put_label(labels, &n, v->input.label, str_of(values[ordinal % 2]));
-    }
+    for (uint32_t i = 0; i < s->by_n; i++)
+        put_label(labels, &n, s->by[i], str_of(values[ordinal / 2]));
+    for (uint32_t i = 0; i < s->items_n; i++)
+        put_label(labels, &n, s->items[i], str_of(values[ordinal % 2]));
     *ret = (struct labels){labels, n};
     return 0;
 }
@@ -279,6 +274,28 @@ static int by_time(const void *pa, const void *pb)
     return (a > b) - (a < b);
 }
 
+static void add_names(struct str *names, uint32_t *n, const struct str *more, uint32_t more_n)
+{
+    for (uint32_t i = 0; i < more_n && *n < LABELS_MAX; i++)
+        names[(*n)++] = more[i];
+}
+
+/* Labels by which states are kept and by which they are asked for: groups of either are to differ. */
+static void collect_labels(struct stage *s, uint32_t node, struct arena *a)
+{
+    const struct plan_node *at = &s->plan->nodes[node];
+    struct site site;
+    for (uint32_t i = 0; i < at->in_n; i++)
+        collect_labels(s, s->plan->edges[at->in_first + i], a);
+    if (at->op != PLAN_OP_ESTIMATE || !estimate_site_of(at->expr, a, &site) || !site.group)
+        return;
+    const struct plan_view *v = &s->plan->views[s->plan->nodes[s->plan->edges[at->in_first]].view];
+    s->grouped = true;
+    add_names(s->by, &s->by_n, site.group->by, site.group->by_n);
+    add_names(s->by, &s->by_n, v->reduce, v->reduce_n);
+    add_names(s->items, &s->items_n, &site.group->input.label, site.group->input.kind == INPUT_LABEL);
+}
+
 /* Samples at the end of each third of a pane of the narrowest view, and far ones over all that the query reaches. */
 static void stage_set(struct stage *s, const struct plan_query *q, int64_t now_ms)
 {
@@ -369,10 +386,6 @@ static bool rehearse_query(struct stage *s, uint32_t query, struct arena *a, str
     if (grid.step_ms > 0)
         now_ms += floor_mod(grid.phase_ms - now_ms, grid.step_ms);
     stage_set(s, q, now_ms);
-    s->groups_n = 0;
-    s->grouped = false;
-    for (uint32_t i = 0; i < q->uses_n; i++)
-        s->grouped |= !s->plan->views[q->uses[i]].per_series;
     struct executor x = {.plan = s->plan, .source = &s->source};
     struct query_options o = {.start_ms = now_ms, .end_ms = now_ms};
     if (q->cadence.step_ms > 0 && q->cadence.length_ms >= q->cadence.step_ms)
@@ -382,6 +395,9 @@ static bool rehearse_query(struct stage *s, uint32_t query, struct arena *a, str
     struct result planned = {0}, raw = {0};
     struct err e = {0}, raw_e = {0};
     arena_init(&memory, 0);
+    s->groups_n = s->by_n = s->items_n = 0;
+    s->grouped = false;
+    collect_labels(s, q->root, &memory);
     int rc = query_run(&x, q->text, &o, &memory, &planned, &e);
     o.exact = true;
     int raw_rc = query_run(&x, q->text, &o, &memory, &raw, &raw_e);

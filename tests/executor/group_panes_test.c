@@ -226,6 +226,35 @@ START_TEST(not_bound)
 }
 END_TEST
 
+static void expect_explained(const char *query, double start_s, double step_s, const char *part)
+{
+    struct arena a;
+    struct err e = {0};
+    struct strbuf text = {0};
+    struct executor x = {.plan = &s.plan, .source = &s.source};
+    struct query_options o = {
+        .start_ms = (int64_t)(start_s * 1000), .end_ms = 3600000, .step_ms = (int64_t)(step_s * 1000)};
+    arena_init(&a, 0);
+    ck_assert_int_eq(query_explain(&x, str_of(query), &o, &a, &text, &e), 0);
+    ck_assert_msg(strstr(strbuf_z(&text), part), "%s", strbuf_z(&text));
+    strbuf_done(&text);
+    arena_done(&a);
+}
+
+START_TEST(explained)
+{
+    group_stage_view(&s, "m", FAMILY_SUM, (struct sketch_params){0}, "value", "job path");
+    group_stage_view(&s, "m", FAMILY_MAX, (struct sketch_params){0}, "value", "");
+    expect_explained("sum by (job) (sum_over_time(m[5m]))", 3600, 0,
+                     "pane_read view 0 sum by (job, path), 5 panes of 60000 ms\n"
+                     "estimate sum by (job) (sum_over_time(m[5m]))\n");
+    expect_explained("max(max_over_time(m[5m])) + 1", 3000, 60,
+                     "pane_read view 1 max of all series, 5 panes of 60000 ms\n"
+                     "estimate max(max_over_time(m[5m]))\nvector max(max_over_time(m[5m])) + 1\n");
+    expect_explained("max(max_over_time(m[5m]))", 3000, 50, "why raw: it is no query of the workload, and no view");
+}
+END_TEST
+
 /* Of two views the one by fewer labels is read: 5 windows of 3 groups (and a late one) against 16. */
 START_TEST(fewest_states)
 {
@@ -391,6 +420,7 @@ int main(void)
     tcase_add_test(tc, ragged);
     tcase_add_test(tc, at_now);
     tcase_add_test(tc, not_bound);
+    tcase_add_test(tc, explained);
     tcase_add_test(tc, fewest_states);
     tcase_add_test(tc, distinct);
     tcase_add_test(tc, heaviest);
