@@ -21,7 +21,7 @@ void scan_histograms_done(struct scan_histograms *h)
 
 void scan_histograms_clear(struct scan_histograms *h)
 {
-    if (h->n)
+    if (h->arena.used_bytes) /* chunks without samples in the span take some, too */
         arena_reset(&h->arena);
     h->n = 0;
     h->rising = true;
