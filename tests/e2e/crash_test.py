@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kill -9 at random moments under load: no acknowledged sample is lost, none counts twice, every sealed pane is whole.
 
-Two senders write gauges and counters, event time running a hundred times as fast as the clock, so that windows seal all the
+Three senders write gauges, counters and native histograms, event time running a hundred times as fast as the clock, so that windows seal all the
 time. After each kill (also while starting or stopping) the server starts on the same directory; every acknowledged sample must
 be there; what was not answered is sent again, and then counts must equal what was sent. Planned queries, answered from panes,
 must equal the same queries with exact=1. At the end the stopped directory is checked block by block. With --stored the planned
@@ -21,11 +21,12 @@ import harness
 from harness import Checks, by_labels, instant, metric_value, ranged
 from panes import Panes
 
-SERIES = 60            # of each metric
+SERIES = 60            # of each metric of floats
+HISTOGRAMS = 12        # series of native histograms
 STEPS = 5              # samples of each series in a request, one a second
 PAUSE_S = 0.008        # between requests of a sender
 LATENESS_S = 30
-AHEAD_S = 20           # event time one sender may be ahead of the other: less than the lateness
+AHEAD_S = 20           # event time one sender may be ahead of the others: less than the lateness
 PLANNED = ["sum_over_time(load[1m])", "count_over_time(load[1m])", "quantile_over_time(0.9, load[1m])",
            "increase(hits_total[1m])", "max_over_time(hits_total[2m])", "min_over_time(load[15m])"]
 WORKLOAD = """queries:
@@ -59,30 +60,37 @@ def counter(series, second):
     return float(second % 1000 * (series + 1))
 
 
+def histogram(series, second):
+    """A counter's histogram that starts anew every 1,000 seconds, and then has more buckets."""
+    n = second % 1000 + 1
+    buckets = [n * (b + 1) for b in range(3 + second // 1000 % 3 + series % 4)]
+    return {"count": sum(buckets), "sum": n * 0.25 + series, "schema": 3, "positive": ([(series - 5, len(buckets))], buckets)}
+
+
 class Sender(threading.Thread):
     """Sends the seconds after `at` of one metric until the server goes; keeps what was answered and what was not."""
 
-    def __init__(self, name, value, start_s):
+    def __init__(self, name, value, start_s, series=SERIES):
         super().__init__()
-        self.name, self.value, self.at = name, value, start_s
+        self.name, self.value, self.at, self.series = name, value, start_s, series
         self.acknowledged, self.unanswered, self.refused = start_s, [], []
         self.quit = threading.Event()
 
     def again(self):
         """A thread that goes on where this one ended."""
-        other = Sender(self.name, self.value, self.at)
+        other = Sender(self.name, self.value, self.at, self.series)
         other.acknowledged, other.unanswered, other.refused = self.acknowledged, self.unanswered, self.refused
         return other
 
     def wait(self):
-        """Pace, and do not run away from the other sender."""
+        """Pace, and do not run away from the other senders."""
         time.sleep(PAUSE_S)
-        while self.at > self.other.at + AHEAD_S and self.other.is_alive() and not self.quit.is_set():
+        while any(self.at > o.at + AHEAD_S and o.is_alive() for o in self.others) and not self.quit.is_set():
             time.sleep(PAUSE_S)
 
     def request(self, at):
         return [({"__name__": self.name, "instance": f"i{s:02}"}, [((at + k) * 1000, self.value(s, at + k)) for k in range(1, STEPS + 1)])
-                for s in range(SERIES)]
+                for s in range(self.series)]
 
     def run(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -119,7 +127,8 @@ class Crashes:
         workload.write_text(STORED_WORKLOAD if options.stored else WORKLOAD)
         self.server = harness.mullion(options.mullion, self.data, "--workload", workload, "--lateness", f"{LATENESS_S}s")
         self.start_s = int(time.time()) // 1000 * 1000 - 30 * 3600
-        self.senders = [Sender("load", gauge, self.start_s), Sender("hits_total", counter, self.start_s)]
+        self.senders = [Sender("load", gauge, self.start_s), Sender("hits_total", counter, self.start_s),
+                        Sender("latency", histogram, self.start_s, HISTOGRAMS)]
         self.early_kills = self.stopping_kills = 0
 
     def kill_while_starting(self):
@@ -132,10 +141,10 @@ class Crashes:
         self.early_kills += 1
 
     def load(self, seconds):
-        """Run both senders, kill the server after `seconds`, at times while it stops by itself, and wait for them."""
+        """Run all senders, kill the server after `seconds`, at times while it stops by itself, and wait for them."""
         self.senders = [s.again() for s in self.senders]
-        for sender, other in zip(self.senders, reversed(self.senders)):
-            sender.port, sender.other = self.server.port, other
+        for sender in self.senders:
+            sender.port, sender.others = self.server.port, [s for s in self.senders if s is not sender]
         for sender in self.senders:
             sender.start()
         time.sleep(seconds)
@@ -164,7 +173,7 @@ class Crashes:
                 continue
             got = self.per_series(f"count_over_time({sender.name}[{span}s])", sender.at)
             least, most = sender.acknowledged - self.start_s, span
-            wrong = {s: got.get(s, 0) for s in range(SERIES) if not least <= got.get(s, 0) <= most}
+            wrong = {s: got.get(s, 0) for s in range(sender.series) if not least <= got.get(s, 0) <= most}
             self.checks.that(not wrong, f"{sender.name}: samples of {len(wrong)} series lost or doubled: {dict(list(wrong.items())[:3])}, "
                                         f"acknowledged {least}, sent {most}")
 
@@ -176,18 +185,26 @@ class Crashes:
                 continue
             seconds = range(self.start_s + 1, sender.at + 1)
             counts = self.per_series(f"count_over_time({sender.name}[{span}s])", sender.at)
-            self.checks.that(counts == dict.fromkeys(range(SERIES), float(span)), f"{sender.name}: {span} samples of each series")
-            sums = self.per_series(f"sum_over_time({sender.name}[{span}s])", sender.at)
-            for series in self.dice.sample(range(SERIES), 2):
-                want = math.fsum(sender.value(series, t) for t in seconds)
+            self.checks.that(counts == dict.fromkeys(range(sender.series), float(span)), f"{sender.name}: {span} samples of each series")
+            histograms = sender.value is histogram
+            expression = f"sum_over_time({sender.name}[{span}s])"
+            sums = self.per_series(f"histogram_count({expression})" if histograms else expression, sender.at)
+            for series in self.dice.sample(range(sender.series), 2):
+                sent = [sender.value(series, t) for t in seconds]
+                want = math.fsum(v["count"] if histograms else v for v in sent)
                 self.checks.that(harness.close(sums.get(series, -1.0), want), f"{sender.name} {series}: sum {sums.get(series)}, want {want}")
                 answer = instant(self.server, f'{sender.name}{{instance="i{series:02}"}}[{span}s]', sender.at, exact=1)
                 result = answer["data"]["result"] if answer["status"] == "success" else []
-                points = {round(t): float(v) for t, v in result[0]["values"]} if result else {}
-                self.checks.that(points == {t: sender.value(series, t) for t in seconds}, f"{sender.name} {series}: sample by sample")
+                if histograms:
+                    points = {round(t): (float(h["count"]), float(h["sum"]), [float(b[3]) for b in h["buckets"]])
+                              for t, h in (result[0]["histograms"] if result else [])}
+                    sent = [(v["count"], v["sum"], v["positive"][1]) for v in sent]
+                else:
+                    points = {round(t): float(v) for t, v in result[0]["values"]} if result else {}
+                self.checks.that(points == dict(zip(seconds, sent)), f"{sender.name} {series}: sample by sample")
 
     def check_panes(self, before_s, all_panes):
-        """Planned queries equal exact=1 over the ten minutes that end before_s before the newest sample of both senders, and
+        """Planned queries equal exact=1 over the ten minutes that end before_s before the newest sample of all senders, and
         read what is kept; nothing else, when all of it must be."""
         kept, tolerance = ("root", 0) if self.options.stored else ("panes", 1e-12)
         others = ("mixed", "raw") if self.options.stored else ("mixed",)
@@ -244,7 +261,7 @@ class Crashes:
         self.checks.that((panes.blocks or self.options.stored) and not panes.bad, f"{len(panes.blocks)} blocks, every window is whole: {panes.bad[:2]}")
         check = subprocess.run([self.options.mullion, "check", self.data], capture_output=True, text=True)
         self.checks.equal(check.returncode, 0, f"mullion check: {(check.stdout + check.stderr)[-300:]}")
-        sent = sum((s.at - self.start_s) * SERIES for s in self.senders)
+        sent = sum((s.at - self.start_s) * s.series for s in self.senders)
         print(f"{self.options.kills} kills, {self.stopping_kills} of them while stopping, and {self.early_kills} while starting; "
               f"{sent} samples sent, {len(panes.blocks)} pane blocks checked")
 
