@@ -97,10 +97,10 @@ static inline bool move_window(const struct range_series *s, const struct expr *
                                struct range_window *w)
 {
     const int64_t lookback_ms = s->anchored || s->smoothed ? s->ev->lookback_ms : 0;
-    const int64_t last_ms = window_end_ms(range, times_at(t, w->step)) + (s->smoothed ? lookback_ms : 0);
     w->at_ms = times_at(t, w->step);
     w->end_ms = window_end_ms(range, w->at_ms);
     w->start_ms = w->end_ms - range->range_ms;
+    const int64_t last_ms = w->end_ms + (s->smoothed ? lookback_ms : 0);
     if (s->n > 0 && s->times_ms[s->n - 1] <= last_ms) /* most often, when there is one window */
         w->hi = s->n;
     while (w->hi < s->n && s->times_ms[w->hi] <= last_ms)

@@ -45,11 +45,9 @@ static enum window_kind kind_of(const struct range_series *s, const struct range
     return histograms == 0 ? WINDOW_NUMBERS : histograms == w->hi - w->lo ? WINDOW_HISTOGRAMS : WINDOW_MIXED;
 }
 
-double range_pick(struct range_series *s, uint32_t i)
+double range_keep(struct range_series *s, uint32_t i)
 {
-    const struct histogram *h = s->histograms ? s->histograms[i] : NULL;
-    if (!h)
-        return s->values[i];
+    const struct histogram *h = s->histograms[i];
     if (h != s->kept_from) {
         s->kept = histogram_copy(h, s->ev->arena);
         s->kept_from = h;

@@ -12,12 +12,6 @@ static double absent(void)
     return float_stale();
 }
 
-/* Rounded as Go's Duration.Seconds: whole seconds and the rest apart. */
-double range_seconds(const struct range_series *s)
-{
-    return (double)(s->range_ms / 1000) + (double)(s->range_ms % 1000 * 1000000) / 1e9;
-}
-
 double range_interpolate(const int64_t *times_ms, const double *values, int64_t at_ms, bool counter)
 {
     double from = counter && values[1] < values[0] ? 0 : values[0];
@@ -47,8 +41,8 @@ static double add_falls(struct range_series *s, uint32_t lo, uint32_t hi, double
     return increase;
 }
 
-double range_stretch(const struct range_series *s, const struct range_window *w, bool counter, bool per_second,
-                     double first, double increase)
+static inline double stretch(const struct range_series *s, const struct range_window *w, bool counter, bool per_second,
+                             double first, double increase)
 {
     uint32_t last = w->hi - 1;
     double to_start = (double)(s->times_ms[w->lo] - w->start_ms) / 1000;
@@ -70,6 +64,12 @@ double range_stretch(const struct range_series *s, const struct range_window *w,
     return factor;
 }
 
+double range_stretch(const struct range_series *s, const struct range_window *w, bool counter, bool per_second,
+                     double first, double increase)
+{
+    return stretch(s, w, counter, per_second, first, increase);
+}
+
 static double extrapolated(struct range_series *s, const struct range_window *w, bool counter, bool per_second)
 {
     uint32_t last = w->hi - 1;
@@ -78,7 +78,7 @@ static double extrapolated(struct range_series *s, const struct range_window *w,
     double increase = s->values[last] - s->values[w->lo];
     if (counter)
         increase = add_falls(s, w->lo, w->hi, increase);
-    return increase * range_stretch(s, w, counter, per_second, s->values[w->lo], increase);
+    return increase * stretch(s, w, counter, per_second, s->values[w->lo], increase);
 }
 
 /* Falls along left, the samples [lo, hi) and right. */

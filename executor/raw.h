@@ -161,16 +161,24 @@ double range_interpolate(const int64_t *times_ms, const double *values, int64_t 
 /* By how much an increase over the window's samples is stretched to its edges; `first` is the counter at the first. */
 double range_stretch(const struct range_series *s, const struct range_window *w, bool counter, bool per_second,
                      double first, double increase);
-/* The range in seconds. */
-double range_seconds(const struct range_series *s);
+/* The range in seconds, rounded as Go's Duration.Seconds: whole seconds and the rest apart. */
+static inline double range_seconds(const struct range_series *s)
+{
+    return (double)(s->range_ms / 1000) + (double)(s->range_ms % 1000 * 1000000) / 1e9;
+}
 /* The samples that extended windows are between: the newest at or before the start, and (smoothed) the next at or after
  * the end. false: nothing was seen inside. */
 bool range_edges(const struct range_series *s, const struct range_window *w, uint32_t *ret_first, uint32_t *ret_last);
 /* range_histogram.c */
 range_fn range_mixed_rate, range_mixed_increase, range_mixed_delta, range_mixed_irate, range_mixed_idelta;
 range_fn range_mixed_sum, range_mixed_avg;
-/* The value of sample i; of a histogram a copy in `made`. */
-double range_pick(struct range_series *s, uint32_t i);
+/* The value of sample i, a histogram; a copy is in `made`. */
+double range_keep(struct range_series *s, uint32_t i);
+/* The value of sample i. */
+static inline double range_pick(struct range_series *s, uint32_t i)
+{
+    return s->histograms && s->histograms[i] ? range_keep(s, i) : s->values[i];
+}
 /* Values of smoothed selectors at `at_ms`, between samples 0 and 1 which are both histograms. NULL: none. */
 const struct histogram *range_interpolate_histograms(const int64_t *times_ms, const struct histogram *const *histograms,
                                                      int64_t at_ms, bool counter, struct arena *to, unsigned *notes);
