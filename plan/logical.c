@@ -196,6 +196,7 @@ static int add_node(struct logical *l, const struct expr *e, uint32_t *ret_node,
     node.in_first = l->edges_n;
     node.is_site = node.has_site = site_of(e, &node.site);
     node.is_group_site = !node.is_site && group_site_of(e, l->arena, &node.group_site);
+    node.has_site |= node.is_group_site;
     if (!node.is_site) {
         rc = add_operands(l, e, &node, err);
         if (rc != 0)

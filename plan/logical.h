@@ -59,7 +59,7 @@ struct logical_node {
     uint32_t in_first,
         in_n;           /* run in edges: nodes of expr_operands; none below a site or below a raw-only expression */
     bool is_site;       /* site is valid */
-    bool has_site;      /* it or a node below is a site */
+    bool has_site;      /* it or a node below is a site, or a group site without operands */
     bool is_group_site; /* group_site is valid; `in` is as of any other node */
     struct site site, group_site;
 };

@@ -22,9 +22,10 @@ struct rule {
 /* Targets are split with a little room, so that composing the parts again cannot pass the whole by rounding. */
 #define SPLIT_ROOM (1 - 1e-9)
 
-static bool statistic_may_sketch(enum statistic s)
+bool accuracy_statistic_may_sketch(enum statistic s)
 {
-    return s == STATISTIC_QUANTILE || s == STATISTIC_QUANTILE_RANK || s == STATISTIC_DISTINCT || s == STATISTIC_TOPK;
+    return s == STATISTIC_QUANTILE || s == STATISTIC_QUANTILE_RANK || s == STATISTIC_DISTINCT || s == STATISTIC_TOPK ||
+           s == STATISTIC_ENTROPY || s == STATISTIC_L2;
 }
 
 bool accuracy_may_sketch(const struct logical *l, uint32_t node)
@@ -33,7 +34,9 @@ bool accuracy_may_sketch(const struct logical *l, uint32_t node)
     if (!n->has_site)
         return false;
     if (n->is_site)
-        return statistic_may_sketch(n->site.statistic);
+        return accuracy_statistic_may_sketch(n->site.statistic);
+    if (n->is_group_site && accuracy_statistic_may_sketch(n->group_site.statistic))
+        return true;
     for (uint32_t i = 0; i < n->in_n; i++) {
         if (accuracy_may_sketch(l, l->edges[n->in_first + i]))
             return true;
@@ -171,6 +174,8 @@ struct accuracy accuracy_down(const struct logical *l, uint32_t node, uint32_t i
     uint32_t operand = l->edges[l->nodes[node].in_first + i];
     if (target->kind == ACCURACY_EXACT || !accuracy_may_sketch(l, operand))
         return exact;
+    if (target->kind == ACCURACY_NONE)
+        return *target;
     struct rule rule = operand_rule(l, node, i);
     unsigned kinds = narrow(rule.kinds & kinds_of(target->kind));
     if (rule.form == RULE_NONE || kinds == 0) {
@@ -250,104 +255,5 @@ bool accuracy_up(const struct logical *l, uint32_t node, const struct accuracy *
             have.error = 1 / (1 - have.error) - 1;
     }
     *ret = have;
-    return true;
-}
-
-static double hll_sigmas(const struct accuracy *target)
-{
-    return target->failure >= 0.35 ? 1 : target->failure >= 0.05 ? 2 : 3;
-}
-
-struct accuracy accuracy_guarantee(enum family family, const struct sketch_params *params,
-                                   const struct accuracy *target)
-{
-    switch (family) {
-    case FAMILY_KLL:
-        return (struct accuracy){ACCURACY_RANK, kll_rank_error(params->k), 0.01};
-    case FAMILY_DDSKETCH:
-        return (struct accuracy){ACCURACY_RELATIVE, params->alpha, 0};
-    case FAMILY_HLL: {
-        double sigmas = hll_sigmas(target);
-        return (struct accuracy){ACCURACY_CARDINALITY, sigmas * hll_standard_error(params->p),
-                                 sigmas == 1   ? 0.35
-                                 : sigmas == 2 ? 0.05
-                                               : 0.01};
-    }
-    default:
-        return (struct accuracy){ACCURACY_EXACT, 0, 0};
-    }
-}
-
-/* Each of these: the reason why not, or NULL with the parameters set. */
-static const char *size_kll(const struct accuracy *target, struct sketch_params *params)
-{
-    if (target->kind == ACCURACY_EXACT)
-        return "misses_accuracy: KLL has a rank error, an exact answer is needed";
-    if (target->kind != ACCURACY_RANK && target->kind != ACCURACY_ANY)
-        return "misses_accuracy: KLL bounds the rank error, another kind is asked for";
-    if (target->failure < 0.01)
-        return "misses_accuracy: KLL's bound holds with probability 0.99, more is asked for";
-    params->k = kll_k_for_rank_error(target->error);
-    return params->k ? NULL : "misses_accuracy: no KLL up to k = 65535 has so small a rank error";
-}
-
-static const char *size_ddsketch(const struct accuracy *target, struct sketch_params *params)
-{
-    if (target->kind == ACCURACY_EXACT)
-        return "misses_accuracy: DDSketch has a relative error, an exact answer is needed";
-    if (target->kind != ACCURACY_RELATIVE && target->kind != ACCURACY_ANY)
-        return "misses_accuracy: DDSketch bounds the relative error, another kind is asked for";
-    const char *reason = NULL;
-    params->alpha = target->error;
-    return family_get(FAMILY_DDSKETCH)->check_params(params, &reason) == 0 ? NULL : reason;
-}
-
-/*
- * An estimate lies within one, two, three standard errors in 65, 95, 99 % of cases (Flajolet, Fusy, Gandouet, Meunier:
- * HyperLogLog, 2007, section 1); a target's failure probability chooses among them.
- */
-static const char *size_hll(const struct accuracy *target, struct sketch_params *params)
-{
-    if (target->kind == ACCURACY_EXACT)
-        return "misses_accuracy: HyperLogLog has an error, an exact answer is needed";
-    if (target->kind != ACCURACY_CARDINALITY && target->kind != ACCURACY_ANY)
-        return "misses_accuracy: HyperLogLog bounds the cardinality error, another kind is asked for";
-    if (target->failure < 0.01)
-        return "misses_accuracy: HyperLogLog's bound holds with probability 0.99, more is asked for";
-    params->p = hll_p_for_standard_error(target->error / hll_sigmas(target));
-    return params->p ? NULL : "misses_accuracy: no HyperLogLog up to p = 18 has so small an error";
-}
-
-bool accuracy_size(enum family family, enum statistic statistic, const struct accuracy *target,
-                   struct sketch_params *ret_params, struct accuracy *ret_guarantee, const char **ret_reason)
-{
-    const struct family_info *info = family_get(family);
-    const struct family_readout *readout = info ? family_readout(info, statistic) : NULL;
-    *ret_reason = NULL;
-    if (!readout || info->merge == MERGE_NONE)
-        return false;
-    struct sketch_params params = {0};
-    const char *reason = NULL;
-    bool sketch = info->check_params(&params, &reason) != 0; /* without parameters there is none */
-    if (sketch && !statistic_may_sketch(statistic))
-        return false; /* its exact side readings (count, min, ...) have cheaper families of their own */
-    if ((family == FAMILY_VALUES || family == FAMILY_DISTINCT_SET) && target->kind != ACCURACY_EXACT)
-        return false; /* every value kept is a state only for exact demands */
-    reason = NULL;
-    if (readout->merged == MERGED_APPROXIMATE)
-        reason = "approximate_merge: no bound is known for this statistic over merged panes";
-    else if (family == FAMILY_KLL)
-        reason = size_kll(target, &params);
-    else if (family == FAMILY_DDSKETCH)
-        reason = size_ddsketch(target, &params);
-    else if (family == FAMILY_HLL)
-        reason = size_hll(target, &params);
-    else if (sketch || readout->merged != MERGED_EXACT)
-        reason = "no_guarantee: no rule says how exact this statistic is over merged panes";
-    *ret_reason = reason;
-    if (reason)
-        return false;
-    *ret_params = params;
-    *ret_guarantee = accuracy_guarantee(family, &params, target);
     return true;
 }

@@ -43,17 +43,29 @@ struct accuracy accuracy_down(const struct logical *l, uint32_t node, uint32_t i
 /* The guarantee of a node that is no site from those of its operands. False: no rule. */
 bool accuracy_up(const struct logical *l, uint32_t node, const struct accuracy *operands, struct accuracy *ret);
 
-/*
- * Parameters of `family` for a statistic under a target, and the guarantee derived back from them.
- * False: the family is no candidate; *ret_reason says why, or is NULL when the family does not have the statistic at
- * all.
+/* Does this statistic have an answer by sketches at all? */
+bool accuracy_statistic_may_sketch(enum statistic s);
+
+/* accuracy_size.c
+ *
+ * Parameters of `family` for a site under a target, and the guarantee derived back from them. False: the family is no
+ * candidate; *ret_reason says why, or is NULL when the family does not have the statistic, or not of what the site's
+ * states are made of.
+ *
+ * Nothing asked (ACCURACY_NONE) is sized as 1 % of any kind that fails once in a hundred times, and what has no bound
+ * is allowed: lists of the heaviest items, entropies.
  */
-bool accuracy_size(enum family family, enum statistic statistic, const struct accuracy *target,
+bool accuracy_size(enum family family, const struct site *site, const struct accuracy *target,
                    struct sketch_params *ret_params, struct accuracy *ret_guarantee, const char **ret_reason);
 
-/* What states of these parameters guarantee to a demand with this target (its failure probability chooses the bound).
- */
-struct accuracy accuracy_guarantee(enum family family, const struct sketch_params *params,
+/* What states of these parameters guarantee of a statistic to a demand with this target (its failure probability
+ * chooses the bound). */
+struct accuracy accuracy_guarantee(enum family family, enum statistic statistic, const struct sketch_params *params,
                                    const struct accuracy *target);
+
+/* The least parameters that do what either set does: a state of them serves the readers of both. False: the family has
+ * none so large. */
+bool accuracy_join(enum family family, const struct sketch_params *a, const struct sketch_params *b,
+                   struct sketch_params *ret);
 
 #endif

@@ -4,7 +4,8 @@
  * Pass 1 asks every family of the capability table for parameters that meet the demand's target; that is a state. Pass
  * 2 lets demands share: a state is read by every demand it was sized for and, if it is the strictest of its source and
  * family, by all others of them too; and its chains are the closure over the grids of all its readers. What is shared
- * always stands beside a demand's own.
+ * always stands beside a demand's own. A demand of states by labels may also stand on those by more labels, so it is
+ * offered the unions of its labels with those of others that could read the same states (groupings.c).
  */
 #include <stdlib.h>
 
@@ -13,16 +14,18 @@
 #include "planner/accuracy.h"
 #include "planner/candidates.h"
 #include "planner/cost.h"
+#include "planner/groupings.h"
 #include "planner/windows.h"
 
 #define NONE UINT32_MAX
 /* Chains of other readers that do not fit are worth a line each only while they are few. */
 enum { MISFITS_LISTED = 8 };
 
-/* A family that has the demand's statistic. */
+/* A family that has the demand's statistic, in one grouping. */
 struct offer {
-    uint32_t demand;
+    uint32_t demand, grouping;
     enum family family;
+    bool is_shared;     /* the grouping is finer than its own, for the sake of others */
     const char *reason; /* not offered */
     struct sketch_params params;
     uint32_t own, strictest; /* states; the same when there is no stricter one */
@@ -33,18 +36,21 @@ struct offers {
     uint32_t n;
     size_t cap;
     uint32_t *of_demand; /* demands_n + 1: first of each */
-    struct intern pairs; /* (source, family) */
-    uint32_t *strictest; /* by pair: state */
+    struct groupings groupings;
+    struct intern pairs;             /* (source, grouping, family) */
+    struct sketch_params *strictest; /* by pair: what serves all readers of it */
     size_t strictest_cap;
     uint32_t *readers_first; /* states_n + 1: first of each in readers */
     uint32_t *readers;       /* demands, by state */
     bool *cut;               /* by state: its closure is over MAX_WIDTHS */
 };
 
-static uint32_t add_state(struct planning *p, uint32_t source, enum family family, const struct sketch_params *params)
+static uint32_t add_state(struct planning *p, uint32_t source, uint32_t grouping, enum family family,
+                          const struct sketch_params *params)
 {
     strbuf_clear(&p->key);
     KEY_ADD(p, source);
+    KEY_ADD(p, grouping);
     KEY_ADD(p, family);
     KEY_ADD(p, params->k);
     KEY_ADD(p, params->max_bins);
@@ -60,64 +66,97 @@ static uint32_t add_state(struct planning *p, uint32_t source, enum family famil
     if (added) {
         p->states = arena_grow(p->arena, p->states, &p->states_cap, (size_t)p->states_n + 1, sizeof *p->states);
         if (p->states)
-            p->states[p->states_n++] = (struct state){.source = source, .family = family, .params = *params};
+            p->states[p->states_n++] =
+                (struct state){.source = source, .grouping = grouping, .family = family, .params = *params};
     }
     return id;
 }
 
-static bool is_stricter(const struct sketch_params *a, const struct sketch_params *b)
-{
-    return a->k > b->k || a->p > b->p || a->alpha < b->alpha;
-}
-
-static uint32_t pair_of(struct offers *o, uint32_t source, enum family family)
+static uint32_t pair_of(struct offers *o, const struct offer *offer, bool *ret_added)
 {
     struct planning *p = o->p;
     strbuf_clear(&p->key);
-    KEY_ADD(p, source);
-    KEY_ADD(p, family);
+    KEY_ADD(p, p->demands[offer->demand].source);
+    KEY_ADD(p, offer->grouping);
+    KEY_ADD(p, offer->family);
+    return intern(&o->pairs, p->key.p, p->key.n, ret_added);
+}
+
+/* One more reader of the states of a (source, grouping, family): they are to serve it as well. Where no parameters
+ * serve both, the others keep theirs. */
+static void note_strictest(struct offers *o, const struct offer *offer)
+{
     bool added;
-    uint32_t id = intern(&o->pairs, p->key.p, p->key.n, &added);
-    o->strictest = mem_grow(o->strictest, &o->strictest_cap, id + 1, sizeof *o->strictest);
-    if (added)
-        o->strictest[id] = NONE;
-    return id;
+    uint32_t pair = pair_of(o, offer, &added);
+    o->strictest = mem_grow(o->strictest, &o->strictest_cap, pair + 1, sizeof *o->strictest);
+    struct sketch_params *known = &o->strictest[pair];
+    if (added || !accuracy_join(offer->family, known, &offer->params, known))
+        *known = added ? offer->params : *known;
+}
+
+static void add_offer_of(struct offers *o, struct offer offer)
+{
+    const struct demand *d = &o->p->demands[offer.demand];
+    if (!offer.reason) {
+        offer.own = add_state(o->p, d->source, offer.grouping, offer.family, &offer.params);
+        note_strictest(o, &offer);
+    }
+    o->v = mem_grow(o->v, &o->cap, o->n + 1, sizeof *o->v);
+    o->v[o->n++] = offer;
+}
+
+/* False: the demand cannot be answered by this family, and there is no reason to give. */
+static bool size_offer(const struct planning *p, uint32_t demand, enum family family, struct offer *ret)
+{
+    const struct demand *d = &p->demands[demand];
+    struct accuracy guarantee;
+    *ret = (struct offer){.demand = demand, .family = family, .own = NONE, .strictest = NONE};
+    return accuracy_size(family, d->site, &d->target, &ret->params, &guarantee, &ret->reason) || ret->reason;
+}
+
+/* Which label sets demands of states by labels could share. */
+static int note_groupings(struct offers *o, struct err *e)
+{
+    struct planning *p = o->p;
+    struct offer offer;
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < p->demands_n; i++)
+        for (int f = FAMILY_INVALID + 1; p->demands[i].site->group && rc == 0 && f < FAMILY_END; f++)
+            if (size_offer(p, i, (enum family)f, &offer) && !offer.reason)
+                rc = groupings_note(&o->groupings, &p->demands[i], offer.family, e);
+    return rc;
 }
 
 /* Pass 1. */
 static int offer_families(struct offers *o, struct err *e)
 {
     struct planning *p = o->p;
-    for (uint32_t i = 0; i < p->demands_n; i++) {
-        const struct demand *d = &p->demands[i];
+    int rc = note_groupings(o, e);
+    for (uint32_t i = 0; rc == 0 && i < p->demands_n; i++) {
         o->of_demand[i] = o->n;
-        for (int f = FAMILY_INVALID + 1; f < FAMILY_END; f++) {
-            struct offer offer = {.demand = i, .family = (enum family)f, .own = NONE, .strictest = NONE};
-            struct accuracy guarantee;
-            if (!accuracy_size(offer.family, d->site->statistic, &d->target, &offer.params, &guarantee,
-                               &offer.reason) &&
-                !offer.reason)
+        for (int f = FAMILY_INVALID + 1; rc == 0 && f < FAMILY_END; f++) {
+            struct offer offer;
+            uint32_t groupings[GROUPINGS_OFFERED_MAX], n;
+            if (!size_offer(p, i, (enum family)f, &offer))
                 continue;
-            if (!offer.reason) {
-                offer.own = add_state(p, d->source, offer.family, &offer.params);
-                uint32_t pair = pair_of(o, d->source, offer.family);
-                uint32_t *best = &o->strictest[pair];
-                if (*best == NONE || is_stricter(&offer.params, &p->states[*best].params))
-                    *best = offer.own;
+            n = groupings_offered(&o->groupings, &p->demands[i], offer.family, offer.reason != NULL, groupings);
+            for (uint32_t k = 0; k < n; k++) {
+                offer.grouping = groupings[k];
+                offer.is_shared = k > 0;
+                add_offer_of(o, offer);
             }
-            o->v = mem_grow(o->v, &o->cap, o->n + 1, sizeof *o->v);
-            o->v[o->n++] = offer;
-            int rc = arena_check(p->arena, "planning", e);
-            if (rc != 0)
-                return rc;
+            rc = arena_check(p->arena, "planning", e);
         }
     }
     o->of_demand[p->demands_n] = o->n;
-    for (uint32_t i = 0; i < o->n; i++) {
-        if (!o->v[i].reason)
-            o->v[i].strictest = o->strictest[pair_of(o, p->demands[o->v[i].demand].source, o->v[i].family)];
+    for (uint32_t i = 0; rc == 0 && i < o->n; i++) {
+        struct offer *offer = &o->v[i];
+        bool added;
+        if (!offer->reason)
+            offer->strictest = add_state(p, p->demands[offer->demand].source, offer->grouping, offer->family,
+                                         &o->strictest[pair_of(o, offer, &added)]);
     }
-    return 0;
+    return rc ? rc : arena_check(p->arena, "planning", e);
 }
 
 /* Demands by the states that can answer them: a counting sort, so they stay in order. */
@@ -268,17 +307,18 @@ static void add_panes(struct planning *p, const struct offer *offer, uint32_t ch
     const struct state *s = &p->states[c->state];
     struct candidate made = {.demand = offer->demand,
                              .chain = chain,
+                             .grouping = s->grouping,
                              .when = c->when,
                              .family = s->family,
                              .params = s->params,
                              .count = d->site->range_ms / c->grid.step_ms,
                              .width_ms = c->grid.step_ms,
-                             .guarantee = accuracy_guarantee(s->family, &s->params, &d->target),
+                             .guarantee = accuracy_guarantee(s->family, d->site->statistic, &s->params, &d->target),
                              .reason = reason ? reason : window_limits(d, c->grid, p->arena)};
     made.form = made.count == 1 ? FORM_WHOLE : FORM_CHAIN;
     made.run_cost = cost_chain_run(p, d, c, made.count);
     candidate_add(p, made);
-    if (!made.reason)
+    if (!made.reason && s->grouping == 0)
         offer_ladders(p, &made);
 }
 
@@ -290,6 +330,7 @@ static void add_rejected(struct planning *p, const struct offer *offer, enum can
     candidate_add(p, (struct candidate){.form = form,
                                         .demand = offer->demand,
                                         .chain = NONE,
+                                        .grouping = offer->grouping,
                                         .family = offer->family,
                                         .params = offer->params,
                                         .count = panes.step_ms ? d->site->range_ms / panes.step_ms : 0,
@@ -321,7 +362,7 @@ static void add_state_chains(const struct offers *o, const struct offer *offer, 
         struct grid panes = p->chains[c].grid;
         if (window_aligned(d, panes))
             add_panes(p, offer, c, NULL);
-        else if (n <= MISFITS_LISTED)
+        else if (n <= MISFITS_LISTED && !offer->is_shared)
             add_panes(p, offer, c, window_misfit(d, panes, p->arena));
     }
 }
@@ -333,12 +374,14 @@ static void add_stored(const struct offers *o, const struct offer *offer)
     struct grid none = {0, 0};
     struct grid whole = grid_through(d->grid.phase_ms - d->site->offset_ms, d->site->range_ms);
     struct pane_chain own = window_chain(d);
+    if (offer->is_shared && (d->site->anchored || own.count == 0))
+        return; /* said of its own grouping */
     if (d->site->anchored) {
         add_rejected(p, offer, FORM_WHOLE, whole,
                      "anchored: the window under @ never moves, what arrives is not in it");
         return;
     }
-    if (own.count != 1)
+    if (own.count != 1 && !offer->is_shared)
         add_rejected(p, offer, FORM_WHOLE, whole, window_misfit(d, whole, p->arena));
     if (own.count == 0)
         return;
@@ -361,7 +404,8 @@ static void add_offer(const struct offers *o, const struct offer *offer)
         return;
     }
     add_stored(o, offer);
-    offer_query_time(o->p, offer->demand, offer->own);
+    if (!d->site->group) /* states by labels are built at ingestion only */
+        offer_query_time(o->p, offer->demand, offer->own);
 }
 
 static int list_candidates(const struct offers *o, struct err *e)
@@ -370,17 +414,19 @@ static int list_candidates(const struct offers *o, struct err *e)
     for (uint32_t i = 0; i < p->demands_n; i++) {
         struct demand *d = &p->demands[i];
         d->first = p->candidates_n;
-        add_raw(p, i);
+        if (planning_is_leaf(&p->logical.nodes[d->node]))
+            add_raw(p, i);
         for (uint32_t k = o->of_demand[i]; k < o->of_demand[i + 1]; k++)
             add_offer(o, &o->v[k]);
         int rc = arena_check(p->arena, "planning", e);
         if (rc != 0)
             return rc;
         d->n = p->candidates_n - d->first;
-        uint32_t allowed_n = 0;
+        d->allowed_n = 0;
         for (uint32_t c = d->first; c < p->candidates_n; c++)
-            allowed_n += !p->candidates[c].reason;
-        if (allowed_n == 0) {
+            d->allowed_n += !p->candidates[c].reason;
+        if (d->allowed_n == 0 && planning_is_leaf(&p->logical.nodes[d->node])) {
+            d->allowed_n = 1;
             d->raw_note = p->candidates[d->first].reason;
             p->candidates[d->first].reason = NULL;
         }
@@ -419,6 +465,7 @@ int planner_offer(struct planning *p, struct err *e)
 {
     struct offers o = {.p = p};
     intern_init(&o.pairs, p->arena);
+    groupings_init(&o.groupings, p);
     o.of_demand = ARENA_ARRAY(p->arena, uint32_t, (size_t)p->demands_n + 1);
     int rc = cost_load_sources(p, e);
     if (rc == 0)
@@ -432,6 +479,7 @@ int planner_offer(struct planning *p, struct err *e)
     if (rc == 0)
         rc = index_chain_readers(p, e);
     intern_done(&o.pairs);
+    groupings_done(&o.groupings);
     mem_free(o.v);
     mem_free(o.strictest);
     return rc;
@@ -445,6 +493,7 @@ void candidate_text(const struct planning *p, const struct candidate *c, struct 
     if (c->form == FORM_RAW) {
         strbuf_add_z(out, "raw");
     } else {
+        grouping_text(p, c->grouping, out);
         strbuf_add_z(out, family_get(c->family)->name);
         if (c->params.k)
             strbuf_printf(out, " k=%u", c->params.k);
@@ -452,6 +501,10 @@ void candidate_text(const struct planning *p, const struct candidate *c, struct 
             strbuf_printf(out, " alpha=%.6g", c->params.alpha);
         if (c->params.p)
             strbuf_printf(out, " p=%u", c->params.p);
+        if (c->params.depth)
+            strbuf_printf(out, " depth=%u width=%u", c->params.depth, c->params.width);
+        if (c->params.heap)
+            strbuf_printf(out, " heap=%u", c->params.heap);
         duration_format(c->width_ms, width);
         if (c->form == FORM_WHOLE && c->width_ms > 0)
             strbuf_printf(out, " whole");

@@ -75,7 +75,8 @@ static void state_groups(struct stated *t)
         for (uint32_t k = d->first; k < d->first + d->n; k++)
             has_forced |= !p->candidates[k].reason && choose_is_forced(p, &p->candidates[k]);
         selection_add_group(&t->s, d->needed);
-
+        if (d->allowed_n == 0) /* no spot reaches it, but a group has a choice */
+            t->candidate_of[selection_add_choice(&t->s, 0, 0)] = PLAN_NONE;
         for (uint32_t k = d->first; !arena_failed(p->arena) && k < d->first + d->n; k++) {
             const struct candidate *c = &p->candidates[k];
             if (c->reason || (has_forced && !choose_is_forced(p, c)))
@@ -95,7 +96,16 @@ static void need_items(struct stated *t, const struct spot *s, const struct at_o
     case AT_ONCE_STORED:
         selection_need(&t->s, t->kept_item[way->kept], (double)s->length_ms);
         break;
+    case AT_ONCE_PANES:
+        selection_reach(&t->s, way->demand);
+        break;
     }
+}
+
+/* A family is asked for, and states by labels of it answer the spot: its parts are then no choice. */
+static bool is_forced(const struct planning *p, const struct spot *s)
+{
+    return s->group != PLAN_NONE && p->options && p->options->forced > 0;
 }
 
 /* Spots after all demands, and what is below before what is above: a group reaches only those before it. */
@@ -108,8 +118,9 @@ static void state_spots(struct stated *t)
         if (s->n == 0)
             continue;
         t->spot_group[i] = selection_add_group(&t->s, s->needed);
-        t->at_once_of[selection_add_choice(&t->s, s->rest_cost, 0)] = PLAN_NONE;
-        for (uint32_t k = s->parts_first; k < s->parts_first + s->parts_n; k++) {
+        if (!is_forced(p, s))
+            t->at_once_of[selection_add_choice(&t->s, s->rest_cost, 0)] = PLAN_NONE;
+        for (uint32_t k = s->parts_first; !is_forced(p, s) && k < s->parts_first + s->parts_n; k++) {
             const struct part *part = &p->parts[k];
             selection_reach(&t->s, part->spot != PLAN_NONE ? t->spot_group[part->spot] : part->demand);
         }
@@ -127,10 +138,10 @@ static int state_problem(struct stated *t, struct err *e)
     struct planning *p = t->p;
     t->read_item = ARENA_ARRAY(p->arena, uint32_t, p->reads_n);
     t->chain_item = ARENA_ARRAY(p->arena, uint32_t, p->chains_n);
-    t->candidate_of = ARENA_ARRAY(p->arena, uint32_t, p->candidates_n);
+    t->candidate_of = ARENA_ARRAY(p->arena, uint32_t, (size_t)p->candidates_n + p->demands_n);
     t->kept_item = ARENA_ARRAY(p->arena, uint32_t, p->kept_n);
     t->spot_group = ARENA_ARRAY(p->arena, uint32_t, p->spots_n);
-    t->at_once_of = ARENA_ARRAY(p->arena, uint32_t, (size_t)p->candidates_n + p->spots_n + p->at_once_n);
+    t->at_once_of = ARENA_ARRAY(p->arena, uint32_t, (size_t)p->candidates_n + p->demands_n + p->spots_n + p->at_once_n);
     t->reader = arena_zalloc(p->arena, ((size_t)p->demands_n + p->spots_n) * sizeof *t->reader);
     int rc = arena_check(p->arena, "planning", e);
     if (rc != 0)
@@ -147,6 +158,8 @@ static int state_problem(struct stated *t, struct err *e)
 static void count_users(struct planning *p, const struct spot *s, const struct at_once *way)
 {
     switch (way->form) {
+    case AT_ONCE_PANES:
+        break; /* its demand counts those that chose it */
     case AT_ONCE_STORED: {
         struct kept *k = &p->kept[way->kept];
         k->users_n++;
@@ -166,8 +179,12 @@ static void mark_read(struct planning *p, uint32_t q, uint32_t *reader)
         struct spot *s = &p->spots[mine->spot];
         mine->read = i + 1 == p->query_spots_first[q + 1] || spot_reader[mine->spot] == q + 1;
         s->readers_n += mine->read;
-        if (mine->read && s->chosen != PLAN_NONE)
-            count_users(p, s, &p->at_once[s->chosen]);
+        if (mine->read && s->chosen != PLAN_NONE) {
+            const struct at_once *way = &p->at_once[s->chosen];
+            count_users(p, s, way);
+            if (way->form == AT_ONCE_PANES)
+                reader[way->demand] = q + 1;
+        }
         for (uint32_t k = s->parts_first; mine->read && s->chosen == PLAN_NONE && k < s->parts_first + s->parts_n; k++)
             *(p->parts[k].spot != PLAN_NONE ? &spot_reader[p->parts[k].spot] : &reader[p->parts[k].demand]) = q + 1;
     }
@@ -237,6 +254,8 @@ static void add_bytes(struct strbuf *out, double bytes)
 static double held_by(const struct planning *p, const struct at_once *way)
 {
     switch (way->form) {
+    case AT_ONCE_PANES:
+        break; /* its demand holds it */
     case AT_ONCE_STORED: {
         const struct kept *k = &p->kept[way->kept];
         return k->memory_bytes_s * (double)(k->length_ms + k->grid.step_ms) / 1000 / k->users_n;

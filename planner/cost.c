@@ -8,14 +8,26 @@
 #include "planner/state_size.h"
 
 #define DEFAULT_OP_MS 1e-6
+#define PLAIN                                                                                                          \
+    {                                                                                                                  \
+        DEFAULT_OP_MS, DEFAULT_OP_MS, DEFAULT_OP_MS, DEFAULT_OP_MS                                                     \
+    }
+#define COUNTING                                                                                                       \
+    {                                                                                                                  \
+        (COST_MODEL_DEPTH + 1) * DEFAULT_OP_MS, DEFAULT_OP_MS, DEFAULT_OP_MS, DEFAULT_OP_MS                            \
+    }
 const struct cost_model cost_defaults = {
     .op_ms = DEFAULT_OP_MS,
     .byte_ms = 1e-7,
     .byte_s_ms = 1.25e-7,
-    .families = {[0 ... FAMILY_END - 1] = {DEFAULT_OP_MS, DEFAULT_OP_MS, DEFAULT_OP_MS, DEFAULT_OP_MS}},
+    .families = {[0 ... FAMILY_CMS - 1] = PLAIN,
+                 [FAMILY_CMS... FAMILY_COUNTSKETCH_HEAP] = COUNTING,
+                 [FAMILY_KMV] = PLAIN,
+                 [FAMILY_UNIVMON... FAMILY_HYDRA_COUNTSKETCH] = COUNTING,
+                 [FAMILY_HYDRA_KLL... FAMILY_END - 1] = PLAIN},
 };
 
-enum { UNKNOWN_SERIES = 1000, UNKNOWN_INTERVAL_MS = 15000 };
+enum { UNKNOWN_SERIES = 1000, UNKNOWN_INTERVAL_MS = 15000, UNKNOWN_VALUES = 30 };
 
 static double ops_and_bytes(const struct planning *p, double ops, double bytes)
 {
@@ -82,9 +94,67 @@ int cost_load_sources(struct planning *p, struct err *e)
         qsort(p->metrics_by_name, w->metrics_n, sizeof *p->metrics_by_name, by_metric_name);
     for (uint32_t i = 0; i < p->sources_n; i++) {
         struct source *s = &p->sources[i];
-        load_of(p->metrics_by_name, w->metrics_n, s->matchers, s->matchers_n, &s->series_n, &s->interval_ms);
+        s->metric =
+            load_of(p->metrics_by_name, w->metrics_n, s->matchers, s->matchers_n, &s->series_n, &s->interval_ms);
     }
     return 0;
+}
+
+/* Values that a label has among the series of a source. */
+static double values_of(const struct source *s, struct str label)
+{
+    for (uint32_t i = 0; i < s->matchers_n; i++)
+        if (s->matchers[i].op == MATCH_EQ && str_eq(s->matchers[i].name, label))
+            return 1;
+    for (uint32_t i = 0; s->metric && i < s->metric->labels_n; i++)
+        if (str_eq(s->metric->labels[i].name, label))
+            return (double)s->metric->labels[i].values_n;
+    return UNKNOWN_VALUES;
+}
+
+static double groups_in(const struct source *s, const struct str *by, uint32_t by_n)
+{
+    double groups = 1;
+    for (uint32_t i = 0; i < by_n; i++)
+        groups *= values_of(s, by[i]);
+    return fmin(s->series_n, groups);
+}
+
+double cost_groups(const struct planning *p, uint32_t source, const struct str *by, uint32_t by_n)
+{
+    return groups_in(&p->sources[source], by, by_n);
+}
+
+/* How many states a window has, if all are filled. */
+static double units_of(const struct planning *p, const struct state *state)
+{
+    const struct grouping *g = &p->groupings[state->grouping];
+    return state->grouping == 0 ? p->sources[state->source].series_n : cost_groups(p, state->source, g->by, g->by_n);
+}
+
+static bool is_keyed(const struct planning *p, const struct state *state)
+{
+    return p->groupings[state->grouping].input.kind != INPUT_VALUE;
+}
+
+/* A row of samples, or an item of one of keyed states. */
+static double row_ms(const struct planning *p, const struct state *state)
+{
+    const double build_row_ms = p->model->families[state->family].build_row_ms;
+    uint32_t depth = state->params.depth;
+    return depth > 0 ? build_row_ms * (depth + 1) / (COST_MODEL_DEPTH + 1) : build_row_ms;
+}
+
+double cost_build(const struct planning *p, const struct state *state, double panes, double width_ms)
+{
+    const struct source *s = &p->sources[state->source];
+    double rows = panes * s->series_n * width_ms / s->interval_ms;
+    double series = panes * s->series_n * fmin(1, width_ms / s->interval_ms);
+    if (state->grouping == 0)
+        return row_ms(p, state) * rows;
+    if (!is_keyed(p, state))
+        return row_ms(p, state) * rows + p->model->op_ms * series;
+    return p->model->op_ms * (rows + series) + row_ms(p, state) * series;
 }
 
 double cost_runs_per_s(const struct cadence *c)
@@ -109,7 +179,7 @@ static double raw_windows(const struct planning *p, double series_n, double inte
     double range_ms = (double)site->range_ms;
     double scanned = series_n * (range_ms + length_ms) / interval_ms;
     double windows = series_n * steps_n * range_ms / interval_ms;
-    bool sorts = site->statistic == STATISTIC_QUANTILE || site->statistic == STATISTIC_DISTINCT;
+    bool sorts = !site->group && (site->statistic == STATISTIC_QUANTILE || site->statistic == STATISTIC_DISTINCT);
     double function_ms = sorts ? p->model->families[FAMILY_VALUES].build_row_ms : p->model->op_ms;
     return function_ms * windows +
            ops_and_bytes(p, scanned + windows + series_n * steps_n, scanned * COST_RAW_ROW_BYTES);
@@ -128,19 +198,27 @@ static double open_run(const struct planning *p, const struct demand *d, const s
     if (d->site->anchored || d->site->offset_ms >= LATENESS_MS)
         return 0;
     double rows = s->series_n * (double)c->grid.step_ms / s->interval_ms;
-    return p->model->families[p->states[c->state].family].build_row_ms * rows +
+    return cost_build(p, &p->states[c->state], 1, (double)c->grid.step_ms) +
            ops_and_bytes(p, rows, rows * COST_RAW_ROW_BYTES);
+}
+
+/* Series of one time of a demand's result. */
+static double results_of(const struct planning *p, const struct demand *d)
+{
+    const struct site_group *g = d->site->group;
+    if (!g)
+        return p->sources[d->source].series_n;
+    return cost_groups(p, d->source, g->by, g->by_n) * (g->top > 0 ? g->top : 1);
 }
 
 /* One run over states that are all built. */
 static double built_run(const struct planning *p, const struct demand *d, const struct chain *c, int64_t count)
 {
-    const struct source *s = &p->sources[p->states[c->state].source];
-    double width_ms = (double)c->grid.step_ms;
+    double width_ms = (double)c->grid.step_ms, units = units_of(p, &p->states[c->state]);
     double panes = (double)d->length_ms / width_ms + (double)count;
-    double states_read = s->series_n * c->filled * panes;
-    double states_used = s->series_n * c->filled * (double)count * d->steps_n;
-    double results = s->series_n * d->steps_n;
+    double states_read = units * c->filled * panes;
+    double states_used = units * c->filled * (double)count * d->steps_n;
+    double results = results_of(p, d) * d->steps_n;
     const struct cost_family *f = &p->model->families[p->states[c->state].family];
     return f->read_state_ms * states_used + f->read_result_ms * results +
            ops_and_bytes(p, 0, states_read * c->state_bytes);
@@ -213,14 +291,19 @@ void cost_chain(const struct planning *p, struct chain *c)
 {
     const struct state *state = &p->states[c->state];
     const struct source *s = &p->sources[state->source];
-    double expected = (double)c->grid.step_ms / s->interval_ms;
+    const struct view_input *in = &p->groupings[state->grouping].input;
+    double width_ms = (double)c->grid.step_ms, units = units_of(p, state), series = s->series_n / units;
+    double expected = series * width_ms / s->interval_ms;
     c->rows = fmax(1, expected);
     c->filled = fmin(1, expected);
+    if (is_keyed(p, state))
+        c->rows = fmax(1, fmin(series, expected)); /* its items */
+    if (in->kind == INPUT_LABEL)
+        c->rows = fmin(c->rows, values_of(s, in->label));
     c->state_bytes = state_size_expected(state->family, &state->params, c->rows);
-    double rows_per_s = s->series_n * 1000 / s->interval_ms;
-    double states_per_s = s->series_n * c->filled * 1000 / (double)c->grid.step_ms;
+    double states_per_s = units * c->filled * 1000 / width_ms;
     const struct cost_family *f = &p->model->families[state->family];
-    c->build_cost = f->build_row_ms * rows_per_s + f->build_state_ms * states_per_s +
+    c->build_cost = cost_build(p, state, 1000 / width_ms, width_ms) + f->build_state_ms * states_per_s +
                     ops_and_bytes(p, 0, states_per_s * c->state_bytes);
     c->memory_bytes_s = states_per_s * c->state_bytes;
 }
@@ -264,6 +347,27 @@ struct flow {
     const struct workload_metric *metric;
 };
 
+/* Is it a function of a label, which is a demand of its own? *ret_groups: series of its result, as far as the workload
+ * says so. ret->group says no more than that there is one. */
+static bool is_label_site(const struct planning *p, const struct expr *e, struct site *ret, double *ret_groups)
+{
+    static const struct site_group some = {0};
+    struct arena a;
+    if (e->kind != EXPR_CALL)
+        return false;
+    arena_init(&a, 0);
+    bool is_one = group_site_of(e, &a, ret);
+    if (is_one) {
+        const struct expr *selector = ret->selector;
+        struct source s = {.matchers = selector->matchers, .matchers_n = selector->matchers_n};
+        s.metric = load_of(p->metrics_by_name, p->w->metrics_n, s.matchers, s.matchers_n, &s.series_n, &s.interval_ms);
+        *ret_groups = groups_in(&s, ret->group->by, ret->group->by_n) * (ret->group->top > 0 ? ret->group->top : 1);
+    }
+    arena_done(&a);
+    ret->group = &some;
+    return is_one;
+}
+
 /* Groups of an aggregation: what its labels can be, as far as the workload says so. */
 static double groups_of(const struct expr *e, const struct flow *in)
 {
@@ -291,7 +395,8 @@ static struct flow raw_rest(const struct planning *p, const struct expr *e, bool
                             double length_ms)
 {
     struct site site;
-    bool is_site = !in_subquery && site_of(e, &site);
+    double groups = 0;
+    bool is_site = !in_subquery && (site_of(e, &site) || is_label_site(p, e, &site, &groups));
     struct flow out = {0, 0, 0, NULL};
     if (e->kind == EXPR_SELECTOR) {
         double interval_ms;
@@ -322,6 +427,8 @@ static struct flow raw_rest(const struct planning *p, const struct expr *e, bool
     }
     if (is_site)
         out.cost = 0;
+    if (groups > 0)
+        out.series_n = fmin(out.series_n, groups);
     if (e->kind == EXPR_AGGREGATE) {
         out.series_n = groups_of(e, &out);
         rows += out.series_n;
@@ -358,7 +465,8 @@ double cost_rows(const struct planning *p, const struct expr *e)
 static double raw_sites(const struct planning *p, const struct expr *e, double steps_n, double length_ms)
 {
     struct site site;
-    if (site_of(e, &site)) {
+    double groups;
+    if (site_of(e, &site) || is_label_site(p, e, &site, &groups)) {
         double series_n, interval_ms;
         load_of(p->metrics_by_name, p->w->metrics_n, site.selector->matchers, site.selector->matchers_n, &series_n,
                 &interval_ms);

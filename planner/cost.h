@@ -27,6 +27,13 @@ double cost_runs_per_s(const struct cadence *c);
 
 /* Fill in series_n and interval_ms of every source. */
 int cost_load_sources(struct planning *p, struct err *e);
+/* Groups by these labels among a source's series: the product of their values, as `data` counts them (30 of a label
+ * that it does not have, one of a label that the selector holds still), no more than series. */
+double cost_groups(const struct planning *p, uint32_t source, const struct str *by, uint32_t by_n);
+/* Building the states of `panes` windows of width_ms from rows that are read already, without what each state takes:
+ * one row_ms a row. By labels every series of a pane is put into its group besides; where states are keyed, its samples
+ * are added up and it is one item. */
+double cost_build(const struct planning *p, const struct state *state, double panes, double width_ms);
 /* One run of a demand from raw samples. */
 double cost_raw_run(const struct planning *p, const struct demand *d);
 /* One run from `count` panes a window of this chain. */

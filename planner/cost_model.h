@@ -8,13 +8,17 @@
  *               one core for each 8 GB, whose memory is worth as much as its cores
  *
  * and for each family of states what its kernels take: build_row_ms a sample and build_state_ms a state when built,
- * read_state_ms a state and read_result_ms a result when an estimate is read.
+ * read_state_ms a state and read_result_ms a result when an estimate is read. A row of a family of counters is one for
+ * each row of counters and one more: build_row_ms is that of COST_MODEL_DEPTH rows of them, and others are in
+ * proportion.
  */
 #ifndef PLANNER_COST_MODEL_H
 #define PLANNER_COST_MODEL_H
 
 #include "kernels/sketch.h"
 #include "planner/planner.h"
+
+enum { COST_MODEL_DEPTH = 5 };
 
 struct cost_family {
     double build_row_ms, build_state_ms, read_state_ms, read_result_ms;

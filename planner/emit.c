@@ -121,6 +121,19 @@ static bool find_view(struct emitter *m, const struct chain *c, int64_t panes_n,
     return true;
 }
 
+static struct str own_text(struct plan *plan, struct str text)
+{
+    return (struct str){arena_strndup(plan->arena, text.p, text.n), text.n};
+}
+
+static const struct str *own_texts(struct plan *plan, const struct str *texts, uint32_t n)
+{
+    struct str *own = ARENA_ARRAY(plan->arena, struct str, n);
+    for (uint32_t i = 0; own && i < n; i++)
+        own[i] = own_text(plan, texts[i]);
+    return own;
+}
+
 static int emit_views(struct emitter *m, struct err *e)
 {
     struct planning *p = m->p;
@@ -130,6 +143,7 @@ static int emit_views(struct emitter *m, struct err *e)
         if (c->users_n == 0)
             continue;
         const struct state *s = &p->states[c->state];
+        const struct grouping *g = &p->groupings[s->grouping];
         uint32_t source;
         int rc = emit_source(m, s->source, &source, e);
         if (rc != 0)
@@ -149,8 +163,10 @@ static int emit_views(struct emitter *m, struct err *e)
             .source = source,
             .family = s->family,
             .params = s->params,
-            .input = {.kind = INPUT_VALUE},
-            .per_series = true,
+            .input = {.kind = g->input.kind, .label = own_text(plan, g->input.label)},
+            .per_series = s->grouping == 0,
+            .reduce = own_texts(plan, g->by, g->by_n),
+            .reduce_n = g->by_n,
             .panes = c->grid,
             .panes_n = (uint32_t)panes_n,
             .retention_ms = retention_ms,
@@ -216,7 +232,7 @@ static uint32_t emit_pane_read(struct emitter *m, const struct candidate *c, con
 
 int emit_estimate(struct emitter *m, uint32_t logical, const struct candidate *c, uint32_t *ret, struct err *e)
 {
-    const struct site *site = &m->p->logical.nodes[logical].site;
+    const struct site *site = planning_site(&m->p->logical.nodes[logical]);
     uint32_t panes = emit_pane_read(m, c, site);
     bool added;
     key_begin(m->p, PLAN_OP_ESTIMATE);

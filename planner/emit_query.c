@@ -47,9 +47,14 @@ static int emit_left_over(struct emitter *m, uint32_t logical, uint32_t *ret, st
     return rc == 0 ? emit_raw(m, logical, ret, e) : rc;
 }
 
-static int emit_at_once(struct emitter *m, const struct at_once *way, struct made *ret, struct err *e)
+static int emit_at_once(struct emitter *m, uint32_t logical, const struct at_once *way, struct made *ret, struct err *e)
 {
     switch (way->form) {
+    case AT_ONCE_PANES: {
+        const struct candidate *c = &m->p->candidates[m->p->demands[way->demand].chosen];
+        ret->guarantee = c->guarantee;
+        return emit_estimate(m, logical, c, &ret->node, e);
+    }
     case AT_ONCE_STORED:
         ret->guarantee = (struct accuracy){ACCURACY_EXACT, 0, 0};
         return emit_stored(m, way->kept, &ret->node, e);
@@ -64,8 +69,8 @@ static int emit_part(struct emitter *m, uint32_t logical, struct made *ret, stru
     const struct logical_node *n = &l->nodes[logical];
     *ret = (struct made){PLAN_NONE, {ACCURACY_EXACT, 0, 0}};
     if (m->at_once[logical])
-        return emit_at_once(m, &m->p->at_once[m->at_once[logical] - 1], ret, e);
-    if (n->is_site) {
+        return emit_at_once(m, logical, &m->p->at_once[m->at_once[logical] - 1], ret, e);
+    if (planning_is_leaf(n)) {
         const struct candidate *c = &m->p->candidates[m->chosen[logical] - 1];
         if (c->form == FORM_RAW)
             return 0;
@@ -90,7 +95,7 @@ static int emit_part(struct emitter *m, uint32_t logical, struct made *ret, stru
             rc = emit_left_over(m, l->edges[n->in_first + i], &inputs[i], e);
     }
     if (rc == 0 && !accuracy_up(l, logical, guarantees, &ret->guarantee))
-        rc = err_set(e, ERR_INTERNAL, "no accuracy rule for " STR_FMT, STR_ARG(n->text));
+        ret->guarantee = (struct accuracy){ACCURACY_NONE, 0, 0}; /* which only a query that asks for nothing may have */
     return rc == 0 ? emit_vector(m, logical, inputs, n->in_n, &ret->node, e) : rc;
 }
 
@@ -109,9 +114,12 @@ static int emit_sites(struct emitter *m, uint32_t q, struct plan_query *out, str
     int rc = arena_check(m->plan->arena, "plan", e);
     uint32_t uses_n = 0;
     for (uint32_t i = first; rc == 0 && i < first + n; i++) {
+        const struct demand *d = &p->demands[p->sites[i].demand];
+        bool has_spot = d->allowed_n > 0; /* whose reasons say why it is not read */
+        if (!p->sites[i].read && !has_spot)
+            rc = reject_candidates(m, d, e);
         if (!p->sites[i].read)
             continue;
-        const struct demand *d = &p->demands[p->sites[i].demand];
         const struct candidate *c = &p->candidates[d->chosen];
         m->chosen[p->sites[i].node] = d->chosen + 1;
         out->cost.query += c->query_cost / d->readers_n;
@@ -141,6 +149,8 @@ static void add_share(const struct planning *p, const struct spot *s, const stru
 {
     cost->query += way->query_cost / s->readers_n;
     switch (way->form) {
+    case AT_ONCE_PANES:
+        break; /* its demand's */
     case AT_ONCE_STORED: {
         const struct kept *k = &p->kept[way->kept];
         cost->ingest += k->build_cost / k->users_n;

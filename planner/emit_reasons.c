@@ -130,11 +130,11 @@ static const char *choice_reason(const struct planning *p, const struct demand *
     return ret;
 }
 
-/* All candidates of one site that were not taken, with why. */
+/* All candidates of one site that were not taken, with why. None may be when no states by labels may answer it. */
 int reject_candidates(struct emitter *m, const struct demand *d, struct err *e)
 {
     struct planning *p = m->p;
-    const struct candidate *taken = &p->candidates[d->chosen];
+    const struct candidate *taken = d->chosen == PLAN_NONE ? NULL : &p->candidates[d->chosen];
     struct strbuf text = {0};
     int rc = 0;
     for (uint32_t i = d->first; rc == 0 && i < d->first + d->n; i++) {
@@ -162,10 +162,26 @@ int reject_candidates(struct emitter *m, const struct demand *d, struct err *e)
 
 /* ---- spots ---- */
 
+static double demand_alone(const struct planning *p, const struct demand *d, struct plan_cost *ret)
+{
+    double least = INFINITY;
+    for (uint32_t k = d->first; k < d->first + d->n; k++) {
+        struct plan_cost cost = p->candidates[k].reason ? (struct plan_cost){0} : cost_alone(p, d, &p->candidates[k]);
+        if (p->candidates[k].reason || total(cost) >= least)
+            continue;
+        least = total(cost);
+        *ret = cost;
+    }
+    return least;
+}
+
 static struct plan_cost way_alone(const struct planning *p, const struct spot *s, const struct at_once *way)
 {
     struct plan_cost cost = {.query = way->query_cost};
     switch (way->form) {
+    case AT_ONCE_PANES:
+        demand_alone(p, &p->demands[way->demand], &cost);
+        break;
     case AT_ONCE_STORED: {
         const struct kept *k = &p->kept[way->kept];
         cost.ingest = k->build_cost;
@@ -174,15 +190,6 @@ static struct plan_cost way_alone(const struct planning *p, const struct spot *s
     }
     }
     return cost;
-}
-
-static double demand_alone(const struct planning *p, const struct demand *d)
-{
-    double least = INFINITY;
-    for (uint32_t k = d->first; k < d->first + d->n; k++)
-        if (!p->candidates[k].reason)
-            least = fmin(least, total(cost_alone(p, d, &p->candidates[k])));
-    return least;
 }
 
 static double spot_alone(const struct emitter *m, uint32_t spot)
@@ -200,41 +207,59 @@ int price_parts(struct emitter *m, struct err *e)
 {
     const struct planning *p = m->p;
     m->parts_alone = ARENA_ARRAY(p->arena, double, p->spots_n);
+    struct plan_cost unused;
     int rc = arena_check(p->arena, "planning", e);
     for (uint32_t i = 0; rc == 0 && i < p->spots_n; i++) { /* what is below comes first */
         const struct spot *s = &p->spots[i];
         m->parts_alone[i] = s->rest_cost;
         for (uint32_t k = s->parts_first; k < s->parts_first + s->parts_n; k++)
-            m->parts_alone[i] += p->parts[k].spot != PLAN_NONE ? spot_alone(m, p->parts[k].spot)
-                                                               : demand_alone(p, &p->demands[p->parts[k].demand]);
+            m->parts_alone[i] += p->parts[k].spot != PLAN_NONE
+                                     ? spot_alone(m, p->parts[k].spot)
+                                     : demand_alone(p, &p->demands[p->parts[k].demand], &unused);
     }
     return rc;
 }
 
-static void way_text(const struct planning *p, const struct spot *s, const struct at_once *way, struct strbuf *out)
+/* Candidates of states by labels, of which none was taken. */
+static int reject_groups(struct emitter *m, const struct demand *d, double taken, const char *what, struct err *e)
 {
-    strbuf_clear(out);
-    switch (way->form) {
-    case AT_ONCE_STORED:
-        stored_text(p, s, way->kept, out);
-        break;
+    const struct planning *p = m->p;
+    struct strbuf text = {0};
+    char dearer[DEARER_TEXT_MAX];
+    int rc = 0;
+    for (uint32_t i = d->first; rc == 0 && i < d->first + d->n; i++) {
+        const struct candidate *c = &p->candidates[i];
+        if (!c->reason) {
+            struct plan_cost cost = cost_alone(p, d, c);
+            dearer_text(cost, taken, what, total(cost) < taken ? ", which others share" : "", dearer);
+        }
+        strbuf_clear(&text);
+        candidate_text(p, c, &text);
+        rc = reject(m, &text, c->reason ? c->reason : dearer, e);
     }
+    strbuf_done(&text);
+    return rc;
 }
 
 /* Ways to answer it at once that were not taken. */
 static int reject_ways(struct emitter *m, const struct spot *s, double taken, struct strbuf *text, struct err *e)
 {
     const struct planning *p = m->p;
+    const char *what = s->chosen == PLAN_NONE ? "its parts" : "the one taken";
     char dearer[DEARER_TEXT_MAX];
     int rc = 0;
     for (uint32_t i = s->first; rc == 0 && i < s->first + s->n; i++) {
         const struct at_once *way = &p->at_once[i];
         if (i == s->chosen)
             continue;
+        if (way->form == AT_ONCE_PANES) {
+            rc = reject_groups(m, &p->demands[way->demand], taken, what, e);
+            continue;
+        }
         struct plan_cost cost = way_alone(p, s, way);
-        dearer_text(cost, taken, s->chosen == PLAN_NONE ? "its parts" : "the one taken",
-                    total(cost) < taken ? ", which others share" : "", dearer);
-        way_text(p, s, way, text);
+        dearer_text(cost, taken, what, total(cost) < taken ? ", which others share" : "", dearer);
+        strbuf_clear(text);
+        stored_text(p, s, way->kept, text);
         rc = reject(m, text, way->reason ? way->reason : dearer, e);
     }
     return rc;
@@ -260,8 +285,9 @@ int reject_of_spot(struct emitter *m, uint32_t spot, struct err *e)
     }
     if (rc == 0 && at_once) {
         char dearer[DEARER_TEXT_MAX];
-        snprintf(dearer, sizeof dearer, "dearer: %.4g CPU-ms a second on its own, the stored root %.4g",
-                 m->parts_alone[spot], taken);
+        bool is_stored = p->at_once[s->chosen].form == AT_ONCE_STORED;
+        snprintf(dearer, sizeof dearer, "dearer: %.4g CPU-ms a second on its own, the %s %.4g", m->parts_alone[spot],
+                 is_stored ? "stored root" : "states by labels", taken);
         strbuf_clear(&text);
         strbuf_printf(&text, "panes and raw samples of " STR_FMT, STR_ARG(p->logical.nodes[s->node].text));
         rc = reject(m, &text, dearer, e);

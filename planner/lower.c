@@ -55,10 +55,8 @@ static void ask_down(struct walk *k, uint32_t node, const struct accuracy *targe
     const struct logical_node *n = &l->nodes[node];
     if (!n->has_site)
         return;
-    if (n->is_site) {
+    if (n->is_site || n->is_group_site)
         ask(k, node, target, strict);
-        return;
-    }
     for (uint32_t i = 0; i < n->in_n; i++) {
         const char *why = strict;
         struct accuracy below = accuracy_down(l, node, i, target, &why);
@@ -97,7 +95,7 @@ static void add_demand(struct planning *p, const struct workload_query *q, const
 {
     struct demand d = {
         .node = a->node,
-        .site = &p->logical.nodes[a->node].site,
+        .site = planning_site(&p->logical.nodes[a->node]),
         .grid = cadence_grid(&q->cadence),
         .runs_per_s = cost_runs_per_s(&q->cadence),
         .steps_n = q->cadence.step_ms ? (double)(q->cadence.length_ms / q->cadence.step_ms + 1) : 1,

@@ -16,6 +16,7 @@ int planning_run(struct planning *p, const struct workload *w, const struct plan
     logical_init(&p->logical, arena);
     intern_init(&p->source_ids, arena);
     intern_init(&p->demand_ids, arena);
+    intern_init(&p->grouping_ids, arena);
     intern_init(&p->state_ids, arena);
     intern_init(&p->read_ids, arena);
     intern_init(&p->level_ids, arena);
@@ -37,6 +38,7 @@ void planning_done(struct planning *p)
     logical_done(&p->logical);
     intern_done(&p->source_ids);
     intern_done(&p->demand_ids);
+    intern_done(&p->grouping_ids);
     intern_done(&p->state_ids);
     intern_done(&p->read_ids);
     intern_done(&p->level_ids);

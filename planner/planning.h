@@ -49,11 +49,20 @@ struct source {
     uint32_t matchers_n;
     struct str text; /* the selector as PromQL without its range */
     double series_n, interval_ms;
+    const struct workload_metric *metric; /* NULL: `data` does not have it */
+};
+
+/* Which series go into one state, and what it holds of them. Number 0: one state a series, of its values. */
+struct grouping {
+    struct view_input input;
+    const struct str *by; /* sorted, distinct */
+    uint32_t by_n;
 };
 
 struct demand {
-    uint32_t node; /* the site, in the logical DAG */
-    const struct site *site;
+    uint32_t node;           /* the site, in the logical DAG */
+    const struct site *site; /* with a group: its states are by labels, and it is answered at once or, when operands
+                                stand below it, from those: then raw is no candidate of its own */
     uint32_t source;
     struct grid grid; /* evaluation times, steps of range queries included; step 0: none known */
     double runs_per_s;
@@ -64,6 +73,7 @@ struct demand {
     struct accuracy target; /* of the site's own result */
     const char *strict;     /* why an exact result is needed although the query has a target; NULL otherwise */
     uint32_t first, n;      /* run in candidates */
+    uint32_t allowed_n;     /* of them without a reason */
     uint32_t chosen;        /* candidate; PLAN_NONE: all its queries are answered from stored roots */
     uint32_t free_choice;   /* the same without a memory limit */
     uint32_t queries_n;     /* it is a site of */
@@ -73,7 +83,7 @@ struct demand {
 };
 
 struct state {
-    uint32_t source;
+    uint32_t source, grouping;
     enum family family;
     struct sketch_params params;
     uint32_t first, n; /* run in chains */
@@ -89,7 +99,7 @@ struct chain {
     double build_cost;     /* CPU-ms per second, without the scan; with it, when kept on first read; 0, when not kept */
     double memory_bytes_s; /* bytes kept per second of retention */
     double state_bytes;
-    double rows, filled; /* expected rows of a state, and share of series that have one */
+    double rows, filled; /* expected rows of a state, and share of series (or groups) that have one */
     uint32_t first, n;   /* run in chain_readers */
     /* choice */
     uint32_t users_n; /* demands that chose it */
@@ -106,6 +116,7 @@ struct read {
 struct candidate {
     enum candidate_form form;
     uint32_t demand, chain;
+    uint32_t grouping;   /* of its states */
     uint32_t top;        /* FORM_LADDER: the coarsest roll-up, down to `chain` by `below` */
     enum plan_when when; /* the chain's; 0: it has none */
     enum family family;  /* invalid for raw */
@@ -130,12 +141,13 @@ struct kept {
     uint32_t root;     /* in the plan, or PLAN_NONE */
 };
 
-enum at_once_form { AT_ONCE_STORED = 1 };
+enum at_once_form { AT_ONCE_STORED = 1, AT_ONCE_PANES };
 
 /* A way to answer a spot other than from its parts. */
 struct at_once {
     enum at_once_form form;
     uint32_t kept;      /* AT_ONCE_STORED */
+    uint32_t demand;    /* AT_ONCE_PANES: of states by labels; its candidate has the cost */
     double query_cost;  /* per second */
     const char *reason; /* why it is rejected; NULL: it may be chosen */
 };
@@ -153,6 +165,7 @@ struct spot {
     uint32_t parts_first, parts_n;
     uint32_t first, n;  /* run in at_once */
     const char *reason; /* of a query's root: no stored root is offered; NULL: some are */
+    uint32_t group;     /* the demand of states by labels that may answer it, or PLAN_NONE */
     uint32_t misfit;    /* a kept of its expression that has not all of its times, or PLAN_NONE */
     bool needed;        /* as a demand's */
     uint32_t readers_n; /* queries that read it, and none of what is above it at once */
@@ -182,6 +195,7 @@ struct planning {
     struct query_site *sites;                       /* by query, ascending node */
     struct source *sources;
     struct demand *demands;
+    struct grouping *groupings;
     struct state *states;
     struct chain *chains;
     struct read *reads;
@@ -197,9 +211,10 @@ struct planning {
     struct query_spot *query_spots; /* by query, what is below first; the last is its root */
     uint32_t spots_n, parts_n, at_once_n, kept_n, query_spots_n;
     size_t spots_cap, parts_cap, at_once_cap, kept_cap, query_spots_cap;
-    uint32_t sites_n, sources_n, demands_n, states_n, chains_n, reads_n, candidates_n;
-    size_t sites_cap, sources_cap, demands_cap, states_cap, chains_cap, reads_cap, candidates_cap;
-    struct intern source_ids, demand_ids, state_ids, read_ids, query_chain_ids, spot_ids, kept_ids, level_ids;
+    uint32_t sites_n, sources_n, demands_n, groupings_n, states_n, chains_n, reads_n, candidates_n;
+    size_t sites_cap, sources_cap, demands_cap, groupings_cap, states_cap, chains_cap, reads_cap, candidates_cap;
+    struct intern source_ids, demand_ids, grouping_ids, state_ids, read_ids, query_chain_ids, spot_ids, kept_ids,
+        level_ids;
     uint32_t *levels; /* by level_ids: the chain of a roll-up */
     size_t levels_cap;
     struct strbuf key; /* scratch for intern keys */
@@ -229,6 +244,16 @@ static inline uint32_t candidate_top(const struct candidate *c)
 static inline uint32_t candidate_next(const struct planning *p, const struct candidate *c, uint32_t chain)
 {
     return chain == c->chain ? PLAN_NONE : p->chains[chain].below;
+}
+/* Is it answered from samples or panes alone, with nothing below it? */
+static inline bool planning_is_leaf(const struct logical_node *n)
+{
+    return n->is_site || (n->is_group_site && n->in_n == 0);
+}
+/* The site that a demand of this node reads: an aggregation's states by labels, or what it is itself. */
+static inline const struct site *planning_site(const struct logical_node *n)
+{
+    return n->is_site ? &n->site : &n->group_site;
 }
 /* The spot at a query's root. */
 static inline struct spot *query_root_spot(const struct planning *p, uint32_t query)

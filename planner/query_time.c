@@ -65,7 +65,7 @@ static struct candidate candidate_of(const struct planning *p, uint32_t demand, 
                              .params = s->params,
                              .count = d->site->range_ms / c->grid.step_ms,
                              .width_ms = c->grid.step_ms,
-                             .guarantee = accuracy_guarantee(s->family, &s->params, &d->target)};
+                             .guarantee = accuracy_guarantee(s->family, d->site->statistic, &s->params, &d->target)};
     made.form = made.count == 1 ? FORM_WHOLE : FORM_CHAIN;
     made.reason = candidate_raw_misses(p, d);
     if (!made.reason)

@@ -26,6 +26,7 @@ struct spots {
     bool *minded;             /* an operator above minds the order of its series */
     bool *may_keep;           /* it may be read from a stored root */
     uint32_t *spot, *demand;  /* PLAN_NONE: it is none */
+    uint32_t *group;          /* the demand of its states by labels beside its operands; PLAN_NONE: none may be read */
     /* Of all queries, by node. */
     uint32_t *reader; /* the node that reads it; PLAN_NONE: none; SEVERAL */
     bool *wanted;     /* some query may read it from a stored root, and it is no only operand */
@@ -53,13 +54,32 @@ static bool has_inner(const struct planning *p, const struct cadence *c)
     return (!p->options || p->options->forced == 0) && c->length_ms > 0 && cadence_grid(c).step_ms > 0;
 }
 
+/* The demand of states by labels that may answer an operator at once; PLAN_NONE: the site is answered by itself, or by
+ * no such states. */
+static uint32_t group_of(const struct planning *p, const struct query_site *site)
+{
+    const struct demand *d = &p->demands[site->demand];
+    bool may_be = false;
+    for (uint32_t k = d->first; k < d->first + d->n && !planning_is_leaf(&p->logical.nodes[site->node]); k++)
+        may_be |= !p->candidates[k].reason && choose_is_forced(p, &p->candidates[k]);
+    return may_be ? site->demand : PLAN_NONE;
+}
+
+static bool has_groups(const struct planning *p, uint32_t q)
+{
+    for (uint32_t i = p->sites_first[q]; i < p->sites_first[q + 1]; i++)
+        if (group_of(p, &p->sites[i]) != PLAN_NONE)
+            return true;
+    return false;
+}
+
 static void begin_query(struct spots *s, uint32_t q)
 {
     const struct planning *p = s->p;
     s->query = q;
     s->now++;
     s->nodes_n = 0;
-    if (has_inner(p, &p->w->queries[q].cadence)) {
+    if (has_inner(p, &p->w->queries[q].cadence) || has_groups(p, q)) {
         look(s, p->roots[q], false);
     } else {
         s->seen[p->roots[q]] = s->now;
@@ -68,16 +88,20 @@ static void begin_query(struct spots *s, uint32_t q)
     }
     for (uint32_t i = 0; i < s->nodes_n; i++) {
         s->may_keep[s->nodes[i]] = !s->minded[s->nodes[i]] && stored_may(p, q, s->nodes[i]);
-        s->spot[s->nodes[i]] = PLAN_NONE;
+        s->spot[s->nodes[i]] = s->group[s->nodes[i]] = PLAN_NONE;
     }
-    for (uint32_t i = p->sites_first[q]; i < p->sites_first[q + 1]; i++)
+    for (uint32_t i = p->sites_first[q]; i < p->sites_first[q + 1]; i++) {
         s->demand[p->sites[i].node] = p->sites[i].demand;
+        s->group[p->sites[i].node] = group_of(p, &p->sites[i]);
+    }
 }
 
 static void note_readers(struct spots *s)
 {
     const struct logical *l = &s->p->logical;
     s->reader[s->p->roots[s->query]] = SEVERAL;
+    if (!has_inner(s->p, &s->p->w->queries[s->query].cadence))
+        return;
     for (uint32_t i = 0; i < s->nodes_n && s->nodes_n > 1; i++) {
         const struct logical_node *n = &l->nodes[s->nodes[i]];
         for (uint32_t k = 0; k < n->in_n; k++) {
@@ -108,7 +132,7 @@ static bool is_kept(const struct spots *s, uint32_t node)
 
 static bool may_be_at_once(const struct spots *s, uint32_t node)
 {
-    return is_kept(s, node);
+    return is_kept(s, node) || s->group[node] != PLAN_NONE;
 }
 
 static void add_kept(struct spots *s)
@@ -141,7 +165,7 @@ static double add_parts(struct spots *s, const struct spot *of, uint32_t node)
         add_part(p, of, (struct part){PLAN_NONE, s->spot[node]});
         return 0;
     }
-    if (n->is_site) {
+    if (planning_is_leaf(n)) {
         add_part(p, of, (struct part){s->demand[node], PLAN_NONE});
         return 0;
     }
@@ -157,6 +181,9 @@ static void offer_at_once(struct spots *s, struct spot *spot)
     spot->first = p->at_once_n;
     if (is_kept(s, spot->node) && has_inner(p, &p->w->queries[s->query].cadence))
         stored_offer(p, &s->stored, spot);
+    p->at_once = arena_grow(p->arena, p->at_once, &p->at_once_cap, (size_t)p->at_once_n + 1, sizeof *p->at_once);
+    if (p->at_once && spot->group != PLAN_NONE)
+        p->at_once[p->at_once_n++] = (struct at_once){.form = AT_ONCE_PANES, .kept = PLAN_NONE, .demand = spot->group};
     spot->n = p->at_once_n - spot->first;
 }
 
@@ -171,6 +198,7 @@ static uint32_t add_spot(struct spots *s, uint32_t node)
                         .length_ms = q->cadence.length_ms,
                         .runs_per_s = cost_runs_per_s(&q->cadence),
                         .parts_first = p->parts_n,
+                        .group = s->group[node],
                         .misfit = PLAN_NONE,
                         .chosen = PLAN_NONE};
     made.rest_cost = add_parts(s, &made, node) * made.runs_per_s;
@@ -183,6 +211,7 @@ static uint32_t add_spot(struct spots *s, uint32_t node)
     KEY_ADD(p, made.length_ms);
     KEY_ADD(p, q->cadence.step_ms);
     KEY_ADD(p, q->latency_ms);
+    KEY_ADD(p, made.group);
     if (!arena_failed(p->arena) && made.parts_n > 0)
         strbuf_add(&p->key, p->parts + made.parts_first, made.parts_n * sizeof *p->parts);
     bool added;
@@ -251,6 +280,7 @@ int planner_offer_spots(struct planning *p, struct err *e)
                       .may_keep = ARENA_ARRAY(p->arena, bool, n),
                       .spot = ARENA_ARRAY(p->arena, uint32_t, n),
                       .demand = ARENA_ARRAY(p->arena, uint32_t, n),
+                      .group = ARENA_ARRAY(p->arena, uint32_t, n),
                       .reader = ARENA_ARRAY(p->arena, uint32_t, n),
                       .wanted = arena_zalloc(p->arena, n * sizeof *s.wanted)};
     p->query_spots_first = arena_zalloc(p->arena, ((size_t)p->w->queries_n + 1) * sizeof(uint32_t));

@@ -3,11 +3,15 @@
  * full mantissas need up to 4 times the bytes of exact states, small whole numbers half or less. A test builds such
  * states and compares.
  *
+ * Items by labels have whole weights of any size: a counter takes 8 bytes.
+ *
  *   exact multiset, exact set: 4 bytes for 1 sample, 5.8 a row at 10 rows down to 0.7 at 20,000: sorted decimals in
  * small steps; between the sizes measured, a line in log rows KLL              exact up to k samples; then 4 bytes a
  * row until its levels are full, 15 k bytes DDSketch         a byte a row, and a few, until its bins are taken: sigma 1
  * spreads over about 3 / alpha of them, 1.3 bytes each HLL              3 bytes and 2 a row (sparse coupons), until the
- * registers are written out: 2^p and 2 all others       their bound: of one size, or offered by nobody yet
+ * registers are written out: 2^p and 2 counters         each item listed, 8 bytes and its weight, up to a fourth of the
+ * counters; then all of them, of UnivMon as many times as halving leaves more items than are listed
+ * (kernels/frequency.h, kernels/univmon.h) all others       their bound: of one size, or of as many hashes as items
  */
 #include "planner/state_size.h"
 
@@ -30,6 +34,17 @@ static double exact_size(double rows)
     return exp(from + part * (to - from));
 }
 
+enum { COUNTED_HEAD_BYTES = 32, LISTED_BYTES = 8 + 4, COUNTER_BYTES = 8 };
+
+static double counters_size(const struct sketch_params *params, double items, bool has_levels)
+{
+    double cells = (double)params->depth * params->width, most = floor(cells / 4);
+    double table = cells * COUNTER_BYTES + params->heap * 8.0;
+    double levels = items <= most ? 0 : has_levels ? ceil(log2(items / most)) : 1;
+    double listed = levels == 0 ? items : has_levels ? items / exp2(levels) : 0;
+    return COUNTED_HEAD_BYTES + 4 + levels * table + listed * LISTED_BYTES;
+}
+
 static double expected(enum family family, const struct sketch_params *params, double rows, double bound)
 {
     switch (family) {
@@ -42,6 +57,12 @@ static double expected(enum family family, const struct sketch_params *params, d
         return 5 + fmin(rows, 3.9 / params->alpha);
     case FAMILY_HLL:
         return fmin(3 + 2 * rows, ldexp(1, (int)params->p) + 2);
+    case FAMILY_CMS:
+    case FAMILY_COUNTSKETCH:
+    case FAMILY_CMS_HEAP:
+    case FAMILY_COUNTSKETCH_HEAP:
+    case FAMILY_UNIVMON:
+        return counters_size(params, rows, family == FAMILY_UNIVMON);
     default:
         return bound;
     }

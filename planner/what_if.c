@@ -38,7 +38,8 @@ static void add_costs(const struct planning *p, struct planner_summary *s)
         s->on_panes_n += c->form != FORM_RAW;
         s->otherwise_n += !choose_is_forced(p, c) && p->options && p->options->forced;
     }
-    s->stored_offered = p->at_once_n > 0;
+    for (uint32_t i = 0; i < p->at_once_n; i++)
+        s->stored_offered |= p->at_once[i].form == AT_ONCE_STORED;
     for (uint32_t i = 0; i < p->candidates_n; i++) {
         if (!p->candidates[i].reason && p->candidates[i].form != FORM_RAW)
             s->offered[p->candidates[i].family] = true;
@@ -56,7 +57,8 @@ int planner_summarize(const struct workload *w, const struct planner_options *op
     if (rc == 0) {
         s.bytes = p.answer.bytes;
         s.status = p.answer.status;
-        s.sites_n = p.demands_n;
+        for (uint32_t i = 0; i < p.demands_n; i++)
+            s.sites_n += planning_is_leaf(&p.logical.nodes[p.demands[i].node]);
         add_costs(&p, &s);
         *ret = s;
     }

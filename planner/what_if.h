@@ -22,8 +22,8 @@ int planner_summarize(const struct workload *w, const struct planner_options *op
 
 /*
  * One query otherwise than the file has it. `setting` is QUERY=VALUE; QUERY is a name, or the number --explain gives.
- * Accuracy: exact, or KIND:ERROR[,failure:F] with KIND as in a workload file. Interval: a duration; it replaces every,
- * at, rate and once, and leaves the rest. ERR_BAD_DATA says what is wrong; the workload is then untouched.
+ * Accuracy: exact, none, or KIND:ERROR[,failure:F] with KIND as in a workload file. Interval: a duration; it replaces
+ * every, at, rate and once, and leaves the rest. ERR_BAD_DATA says what is wrong; the workload is then untouched.
  */
 int workload_set_accuracy(struct workload *w, struct str setting, struct err *e);
 int workload_set_interval(struct workload *w, struct str setting, struct err *e);

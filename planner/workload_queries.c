@@ -137,6 +137,10 @@ void workload_read_accuracy(struct document *d, const struct node *n, struct acc
                  {"frequency", ACCURACY_FREQUENCY},
                  {"error", ACCURACY_ANY}};
     static const char *const known[] = {"rank", "relative", "cardinality", "frequency", "error", "failure"};
+    if (n->kind == NODE_SCALAR && str_eq(n->text, STR("none"))) {
+        *target = (struct accuracy){ACCURACY_NONE, 0, 0};
+        return;
+    }
     if (!node_is_mapping(d, n, "accuracy"))
         return;
     node_check_keys(d, n, "accuracy", known, sizeof known / sizeof *known);

@@ -96,27 +96,151 @@ START_TEST(exact_needs_no_rule)
 }
 END_TEST
 
-/* The heaviest items of a window may be heavy in none of its panes: no target is met by heaps that are merged. */
-START_TEST(heaps_are_not_merged)
+static struct site site_of_items(enum statistic statistic, const struct site_group *group)
 {
-    static const struct {
-        enum family family;
-        enum statistic statistic;
-    } cases[] = {{FAMILY_CMS_HEAP, STATISTIC_TOPK},
+    return (struct site){.statistic = statistic, .group = group};
+}
+
+static const struct site_group of_path = {.input = {.kind = INPUT_LABEL, .label = STR("path")}, .top = 10},
+                               of_series = {.input = {.kind = INPUT_SERIES}, .top = 10},
+                               of_values = {.input = {.kind = INPUT_VALUE}};
+static const struct accuracy exact = {ACCURACY_EXACT, 0, 0}, nothing = {ACCURACY_NONE, 0, 0};
+
+/* The heaviest items of a window may be heavy in none of its panes: no target is met by heaps that are merged. */
+static const struct {
+    enum family family;
+    enum statistic statistic;
+} unbounded[] = {{FAMILY_CMS_HEAP, STATISTIC_TOPK},
                  {FAMILY_COUNTSKETCH_HEAP, STATISTIC_TOPK},
                  {FAMILY_UNIVMON, STATISTIC_TOPK},
+                 {FAMILY_UNIVMON, STATISTIC_ENTROPY},
                  {FAMILY_UNIVMON, STATISTIC_DISTINCT}};
+
+START_TEST(what_has_no_bound_meets_no_target)
+{
     static const struct accuracy targets[] = {{ACCURACY_FREQUENCY, 0.01, 0.01}, {ACCURACY_ANY, 0.1, 0.01}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        for (size_t k = 0; k < sizeof targets / sizeof targets[0]; k++) {
-            struct sketch_params params;
-            struct accuracy guarantee;
-            const char *reason;
-            ck_assert(!accuracy_size(cases[i].family, cases[i].statistic, &targets[k], &params, &guarantee, &reason));
-            ck_assert_ptr_nonnull(reason);
-            ck_assert_msg(strncmp(reason, "approximate_merge: ", 19) == 0, "%s", reason);
-        }
+    struct site site = site_of_items(unbounded[_i].statistic, &of_path);
+    struct sketch_params params;
+    struct accuracy guarantee;
+    const char *reason;
+    for (size_t k = 0; k < sizeof targets / sizeof targets[0]; k++) {
+        ck_assert(!accuracy_size(unbounded[_i].family, &site, &targets[k], &params, &guarantee, &reason));
+        ck_assert_msg(reason && strncmp(reason, "approximate_merge: ", 19) == 0, "%s", reason);
     }
+    ck_assert(!accuracy_size(unbounded[_i].family, &site, &exact, &params, &guarantee, &reason));
+    ck_assert_msg(reason && strncmp(reason, "misses_accuracy: ", 17) == 0, "%s", reason);
+    ck_assert(accuracy_size(unbounded[_i].family, &site, &nothing, &params, &guarantee, &reason));
+    ck_assert_int_eq(guarantee.kind, ACCURACY_NONE);
+    ck_assert_int_eq(family_get(unbounded[_i].family)->check_params(&params, &reason), 0);
+    ck_assert_uint_eq(params.depth, 7);
+    ck_assert_uint_eq(params.heap, 40);
+}
+END_TEST
+
+/* The longest list that a site may ask for still fits: a heap is at most a fourth of the counters. */
+START_TEST(the_longest_list_fits)
+{
+    struct site_group longest = of_path;
+    longest.top = GROUP_SITE_TOP_MAX;
+    struct site site = site_of_items(unbounded[_i].statistic, &longest);
+    struct sketch_params params;
+    struct accuracy guarantee;
+    const char *reason;
+    ck_assert(accuracy_size(unbounded[_i].family, &site, &nothing, &params, &guarantee, &reason));
+    ck_assert_int_eq(family_get(unbounded[_i].family)->check_params(&params, &reason), 0);
+    ck_assert_uint_eq(params.heap, 4096);
+}
+END_TEST
+
+/* Every (input, statistic, target) with the families that answer it. */
+static const struct {
+    const struct site_group *group;
+    enum statistic statistic;
+    struct accuracy target;
+    const char *families; /* by rising number */
+} capabilities[] = {
+    {&of_values, STATISTIC_SUM, {ACCURACY_EXACT, 0, 0}, " sum"},
+    {&of_values, STATISTIC_SUM, {ACCURACY_RANK, 0.1, 0.01}, " sum"},
+    {&of_values, STATISTIC_SUM, {ACCURACY_NONE, 0, 0}, " sum"},
+    {&of_values, STATISTIC_COUNT, {ACCURACY_EXACT, 0, 0}, " sum count"},
+    {&of_values, STATISTIC_PRESENT, {ACCURACY_EXACT, 0, 0}, " sum count"},
+    {&of_values, STATISTIC_MIN, {ACCURACY_EXACT, 0, 0}, " min"},
+    {&of_values, STATISTIC_MAX, {ACCURACY_EXACT, 0, 0}, " max"},
+    {&of_path, STATISTIC_DISTINCT, {ACCURACY_EXACT, 0, 0}, ""},
+    {&of_path, STATISTIC_DISTINCT, {ACCURACY_CARDINALITY, 0.02, 0.01}, " hll kmv"},
+    {&of_path, STATISTIC_DISTINCT, {ACCURACY_ANY, 0.02, 0.05}, " hll kmv"},
+    {&of_path, STATISTIC_DISTINCT, {ACCURACY_RELATIVE, 0.02, 0.01}, ""},
+    {&of_path, STATISTIC_DISTINCT, {ACCURACY_CARDINALITY, 0.02, 0.001}, ""},
+    {&of_path, STATISTIC_DISTINCT, {ACCURACY_NONE, 0, 0}, " hll univmon"},
+    {&of_path, STATISTIC_L2, {ACCURACY_EXACT, 0, 0}, ""},
+    {&of_path, STATISTIC_L2, {ACCURACY_RELATIVE, 0.05, 0.01}, " countsketch countsketch_heap univmon"},
+    {&of_path, STATISTIC_L2, {ACCURACY_ANY, 0.05, 0.01}, " countsketch countsketch_heap univmon"},
+    {&of_path, STATISTIC_L2, {ACCURACY_RELATIVE, 0.05, 0}, ""},
+    {&of_path, STATISTIC_L2, {ACCURACY_FREQUENCY, 0.05, 0.01}, ""},
+    {&of_path, STATISTIC_L2, {ACCURACY_RELATIVE, 0.0001, 0.01}, ""},
+    {&of_path, STATISTIC_L2, {ACCURACY_RELATIVE, 0.01, 0.01}, " countsketch countsketch_heap univmon"},
+    {&of_path, STATISTIC_L2, {ACCURACY_RELATIVE, 0.004, 0.01}, " countsketch countsketch_heap"},
+    {&of_path, STATISTIC_ENTROPY, {ACCURACY_EXACT, 0, 0}, ""},
+    {&of_path, STATISTIC_ENTROPY, {ACCURACY_ANY, 0.1, 0.01}, ""},
+    {&of_path, STATISTIC_ENTROPY, {ACCURACY_NONE, 0, 0}, " univmon"},
+    {&of_series, STATISTIC_TOPK, {ACCURACY_EXACT, 0, 0}, ""},
+    {&of_series, STATISTIC_TOPK, {ACCURACY_FREQUENCY, 0.01, 0.01}, ""},
+    {&of_series, STATISTIC_TOPK, {ACCURACY_NONE, 0, 0}, " cms_heap countsketch_heap univmon"},
+};
+
+START_TEST(what_answers_groups)
+{
+    struct site site = site_of_items(capabilities[_i].statistic, capabilities[_i].group);
+    struct strbuf found = {0};
+    for (int f = FAMILY_INVALID + 1; f < FAMILY_END; f++) {
+        struct sketch_params params;
+        struct accuracy guarantee;
+        const char *reason;
+        if (!accuracy_size((enum family)f, &site, &capabilities[_i].target, &params, &guarantee, &reason))
+            continue;
+        strbuf_printf(&found, " %s", family_get((enum family)f)->name);
+        ck_assert(accuracy_meets(&guarantee, &capabilities[_i].target));
+        ck_assert_int_eq(family_get((enum family)f)->check_params(&params, &reason), 0);
+    }
+    ck_assert_msg(strcmp(strbuf_z(&found), capabilities[_i].families) == 0, "%d: wanted%s, got%s", _i,
+                  capabilities[_i].families, strbuf_z(&found));
+    strbuf_done(&found);
+}
+END_TEST
+
+/* L2 within 5 % but once in a hundred: e^2 = 1 - 0.95^2 = 0.0975. The median of 5 rows misses with 10 p^3 (1 - p)^2 +
+ * 5 p^4 (1 - p) + p^5 = 0.01 at p = 0.10564, so each has 2 / (0.0975^2 p) = 1,992 counters. KMV within 2 % with 99 %:
+ * three standard errors of 1 / sqrt(k - 2), k = 22,502. */
+START_TEST(parameters_of_groups)
+{
+    const struct accuracy l2 = {ACCURACY_RELATIVE, 0.05, 0.01}, cardinality = {ACCURACY_CARDINALITY, 0.02, 0.01};
+    struct site site = site_of_items(STATISTIC_L2, &of_path);
+    struct sketch_params params;
+    struct accuracy guarantee;
+    const char *reason;
+    ck_assert(accuracy_size(FAMILY_COUNTSKETCH, &site, &l2, &params, &guarantee, &reason));
+    ck_assert_uint_eq(params.depth, 5);
+    ck_assert_uint_eq(params.width, 1992);
+    ck_assert_uint_eq(params.heap, 0);
+    ck_assert_double_eq_tol(guarantee.error, 0.05, 1e-5);
+    site.statistic = STATISTIC_DISTINCT;
+    ck_assert(accuracy_size(FAMILY_KMV, &site, &cardinality, &params, &guarantee, &reason));
+    ck_assert_uint_eq(params.k, 22502);
+}
+END_TEST
+
+START_TEST(joined_parameters_serve_both)
+{
+    const struct sketch_params norm = {.depth = 5, .width = 1992, .heap = 64},
+                               list = {.depth = 7, .width = 272, .heap = 400}, fine = {.alpha = 0.01},
+                               coarse = {.alpha = 0.05}, wide = {.depth = 1, .width = 1 << 18, .heap = 16};
+    struct sketch_params joined;
+    ck_assert(accuracy_join(FAMILY_UNIVMON, &norm, &list, &joined));
+    ck_assert(joined.depth == 7 && joined.width == 1992 && joined.heap == 400);
+    ck_assert_double_le(countsketch_l2_error(1992, 7, 0.01), countsketch_l2_error(1992, 5, 0.01));
+    ck_assert(accuracy_join(FAMILY_DDSKETCH, &coarse, &fine, &joined));
+    ck_assert_double_eq(joined.alpha, 0.01);
+    ck_assert(!accuracy_join(FAMILY_UNIVMON, &norm, &wide, &joined));
 }
 END_TEST
 
@@ -222,7 +346,11 @@ int main(void)
     TCase *tc = tcase_create("accuracy");
     tcase_add_loop_test(tc, rules_hold, 0, sizeof rules / sizeof *rules);
     tcase_add_test(tc, exact_needs_no_rule);
-    tcase_add_test(tc, heaps_are_not_merged);
+    tcase_add_loop_test(tc, what_has_no_bound_meets_no_target, 0, sizeof unbounded / sizeof unbounded[0]);
+    tcase_add_loop_test(tc, the_longest_list_fits, 0, sizeof unbounded / sizeof unbounded[0]);
+    tcase_add_loop_test(tc, what_answers_groups, 0, sizeof capabilities / sizeof capabilities[0]);
+    tcase_add_test(tc, parameters_of_groups);
+    tcase_add_test(tc, joined_parameters_serve_both);
     tcase_add_test(tc, one_site_two_places);
     tcase_add_test(tc, distinct_values);
     tcase_add_loop_test(tc, extreme_targets, 0, 5);

@@ -1,5 +1,6 @@
 /* The workload file: what is read, and every problem at its place. */
 #include "plan_of.h"
+#include "planner/what_if.h"
 
 static const char *problems_of(struct str text, struct strbuf *out, uint32_t *ret_n)
 {
@@ -50,6 +51,7 @@ static const struct {
     {QUERY_OF("  every: 1m\n  range: {length: 1h, step: 0s}"), "w.yaml:4:29: step must be longer than 0s"},
     {QUERY_OF("  every: 1m\n  range: {length: 11000s, step: 1s}"), "w.yaml:4:10: range has more than 11000 steps"},
     {QUERY_OF("  every: 1m\n  accuracy: {}"), "w.yaml:4:13: accuracy needs one of"},
+    {QUERY_OF("  every: 1m\n  accuracy: some"), "w.yaml:4:13: accuracy must be a mapping"},
     {QUERY_OF("  every: 1m\n  accuracy: {rank: 0}"), "w.yaml:4:20: rank must be above 0 and below 1"},
     {QUERY_OF("  every: 1m\n  accuracy: {rank: NaN}"), "w.yaml:4:20: rank must be a finite number"},
     {QUERY_OF("  every: 1m\n  accuracy: {rank: .1, error: .1}"), "w.yaml:4:31: accuracy has exactly one of"},
@@ -157,6 +159,19 @@ START_TEST(everything_is_read)
 }
 END_TEST
 
+START_TEST(no_accuracy_asked)
+{
+    struct workload *w = workload_of("queries: [{query: up, every: 1m, accuracy: none}, {query: up, every: 1m}]\n");
+    struct err e = {0};
+    ck_assert_int_eq(w->queries[0].target.kind, ACCURACY_NONE);
+    ck_assert_double_eq(w->queries[0].target.failure, 0);
+    ck_assert_int_eq(w->queries[1].target.kind, ACCURACY_EXACT);
+    ck_assert_int_eq(workload_set_accuracy(w, STR("1=none"), &e), 0);
+    ck_assert_int_eq(w->queries[1].target.kind, ACCURACY_NONE);
+    workload_free(w);
+}
+END_TEST
+
 /* An alias is what it names; 200,000 queries that name one list of 1,000 times are 2e8 values: refused, not walked. */
 START_TEST(aliases_are_bounded)
 {
@@ -239,6 +254,7 @@ int main(void)
     tcase_add_loop_test(tc, problems_have_places, 0, sizeof bad / sizeof *bad);
     tcase_add_test(tc, all_problems_are_listed);
     tcase_add_test(tc, everything_is_read);
+    tcase_add_test(tc, no_accuracy_asked);
     tcase_add_test(tc, aliases_are_bounded);
     tcase_add_test(tc, depth_is_bounded);
     tcase_add_test(tc, problems_are_bounded);
