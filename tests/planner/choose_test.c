@@ -11,7 +11,7 @@
 #include "planner/cost.h"
 #include "planner/what_if.h"
 
-enum { WORKLOADS_N = 500, COMBINATIONS_MAX = 20000 };
+enum { WORKLOADS_N = 600, COMBINATIONS_MAX = 20000 };
 
 /* A combination: a candidate of each demand, and of each spot a way to answer it at once, or PLAN_NONE: its parts. */
 struct combination {
@@ -25,6 +25,8 @@ static void mark_read(const struct planning *p, const struct combination *c, uin
     if (spots[spot])
         return;
     spots[spot] = true;
+    if (c->ways[spot] != PLAN_NONE && p->at_once[c->ways[spot]].form == AT_ONCE_PANES)
+        demands[p->at_once[c->ways[spot]].demand] = true;
     for (uint32_t i = s->parts_first; c->ways[spot] == PLAN_NONE && i < s->parts_first + s->parts_n; i++) {
         if (p->parts[i].spot != PLAN_NONE)
             mark_read(p, c, p->parts[i].spot, demands, spots);
@@ -45,6 +47,8 @@ static double total_of_spots(const struct planning *p, const struct combination 
             total += s->n > 0 ? s->rest_cost : 0;
             continue;
         }
+        if (p->at_once[c->ways[i]].form == AT_ONCE_PANES)
+            continue; /* its demand has the cost */
         uint32_t k = p->at_once[c->ways[i]].kept;
         total += p->at_once[c->ways[i]].query_cost;
         length_ms[k] = s->length_ms > length_ms[k] ? s->length_ms : length_ms[k];
@@ -108,8 +112,8 @@ static bool is_allowed(const struct planning *p, uint32_t candidate)
 
 static uint32_t first_allowed(const struct planning *p, const struct demand *d)
 {
-    uint32_t c = d->first;
-    while (!is_allowed(p, c))
+    uint32_t c = d->first; /* when there is none nobody reads it */
+    while (c < d->first + d->n && !is_allowed(p, c))
         c++;
     return c;
 }
@@ -120,7 +124,7 @@ static bool next_choice(const struct planning *p, struct combination *c)
     for (uint32_t d = 0; d < p->demands_n; d++) {
         const struct demand *demand = &p->demands[d];
         uint32_t *chosen = &c->candidates[d];
-        while (++*chosen < demand->first + demand->n && !is_allowed(p, *chosen))
+        while (*chosen < demand->first + demand->n && ++*chosen < demand->first + demand->n && !is_allowed(p, *chosen))
             ;
         if (*chosen < demand->first + demand->n)
             return true;
@@ -145,7 +149,7 @@ static double combinations(const struct planning *p)
         int allowed_n = 0;
         for (uint32_t i = p->demands[d].first; i < p->demands[d].first + p->demands[d].n; i++)
             allowed_n += is_allowed(p, i);
-        n *= allowed_n;
+        n *= allowed_n > 0 ? allowed_n : 1;
     }
     for (uint32_t i = 0; i < p->spots_n; i++)
         n *= 1 + p->spots[i].n;
@@ -257,20 +261,74 @@ static void random_parts(struct strbuf *yaml)
                   random() % 4 ? "" : ", raw_retention: 20m");
 }
 
+/* A shape with two things for its two '%'. */
+static void add_filled(struct strbuf *out, const char *shape, const char *first, const char *second)
+{
+    for (; *shape; shape++) {
+        if (*shape != '%') {
+            strbuf_add_char(out, *shape);
+            continue;
+        }
+        strbuf_add_z(out, first);
+        first = second;
+    }
+}
+
+/* Two or three queries that states by labels may answer, or parts of which they may, by label sets that share. */
+static void random_groups(struct strbuf *yaml)
+{
+    static const char *const shapes[] = {"sum by (%) (sum_over_time(m[%]))", "sum by (%) (sum_over_time(m[%])) / 2",
+                                         "max by (%) (max_over_time(m[%]))", "sum(sum by (%) (count_over_time(m[%])))",
+                                         "topk by (%) (3, sum_over_time(m[%]))"};
+    static const char *const calls[] = {"distinct_label_over_time(\"path\", m[%]%)",
+                                        "l2_label_over_time(\"path\", m[%]%)",
+                                        "entropy_label_over_time(\"path\", m[%]%)"};
+    static const char *const bys[] = {"job", "instance", "instance, job", ""};
+    static const char *const labels[] = {"", ", \"job\"", ", \"instance\"", ", \"job\", \"instance\""};
+    static const char *const ranges[] = {"1m", "2m"};
+    static const char *const cadences[] = {"every: 30s", "every: 30s, range: {length: 5m, step: 30s}", "every: 1m"};
+    static const char *const targets[] = {"", ", accuracy: none", ", accuracy: {error: 0.05}"};
+    int n = 2 + (int)(random() % 2);
+    bool is_keyed = random() % 3 == 0;
+    strbuf_add_z(yaml, "queries:\n");
+    for (int i = 0; i < n; i++) {
+        const char *range = ranges[random() % 2], *cadence = cadences[random() % 3], *target = targets[random() % 3];
+        strbuf_add_z(yaml, "- {query: '");
+        if (is_keyed)
+            add_filled(yaml, calls[random() % 3], range, labels[random() % 4]);
+        else
+            add_filled(yaml, shapes[random() % 5], bys[random() % 4], range);
+        strbuf_printf(yaml, "', %s%s}\n", cadence, target);
+    }
+    strbuf_printf(yaml,
+                  "data: {metrics: {m: {interval: %s, series: %d, labels: {job: 10, instance: %d, path: 40}}}%s}\n",
+                  random() % 2 ? "5s" : "15s", random() % 2 ? 100 : 20000, random() % 2 ? 5 : 100,
+                  random() % 3 ? "" : ", raw_retention: 1m");
+}
+
 struct tally {
-    int compared_n, limited_n, impossible_n, solved_n, offered_n, stored_n, inner_offered_n, inner_stored_n, shared_n;
+    int compared_n, limited_n, impossible_n, solved_n, offered_n, stored_n, inner_offered_n, inner_stored_n, shared_n,
+        groups_offered_n, grouped_n, grouped_shared_n;
 };
 
 static void count_spots(const struct planning *p, double limit, struct tally *t)
 {
     for (uint32_t i = 0; i < p->spots_n && limit == 0; i++) {
         const struct spot *s = &p->spots[i];
+        if (s->chosen != PLAN_NONE && p->at_once[s->chosen].form == AT_ONCE_PANES) {
+            t->grouped_n++;
+            t->grouped_shared_n += p->chains[p->candidates[p->demands[s->group].chosen].chain].users_n > 1;
+        }
+        t->groups_offered_n += s->group != PLAN_NONE;
+        if (s->n == (s->group != PLAN_NONE))
+            continue; /* no stored root is offered */
         bool inner = s->node != p->roots[s->query];
         t->offered_n += s->n > 0;
-        t->stored_n += s->chosen != PLAN_NONE;
+        bool is_stored = s->chosen != PLAN_NONE && p->at_once[s->chosen].form == AT_ONCE_STORED;
+        t->stored_n += is_stored;
         t->inner_offered_n += inner;
-        t->inner_stored_n += inner && s->chosen != PLAN_NONE;
-        t->shared_n += inner && s->chosen != PLAN_NONE && p->kept[p->at_once[s->chosen].kept].users_n > 1;
+        t->inner_stored_n += inner && is_stored;
+        t->shared_n += inner && is_stored && p->kept[p->at_once[s->chosen].kept].users_n > 1;
     }
 }
 
@@ -335,13 +393,15 @@ static void compare(struct workload *w, const char *yaml, double limit, struct t
 START_TEST(choice_against_enumeration)
 {
     srandom((unsigned)suite_seed("choice_against_enumeration"));
+    static void (*const generators[])(struct strbuf *) = {random_workload, random_parts, random_groups};
     struct tally t = {0};
+    uint32_t generated_n = 0;
     while (t.compared_n < WORKLOADS_N) {
         struct strbuf yaml = {0};
         struct arena arena;
         struct planning p;
         struct err e = {0};
-        (t.compared_n % 2 ? random_parts : random_workload)(&yaml);
+        generators[generated_n++ % 3](&yaml);
         struct workload *w = workload_of(strbuf_z(&yaml));
         arena_init(&arena, 0);
         ck_assert_int_eq(planning_run(&p, w, NULL, &arena, &e), 0);
@@ -358,6 +418,11 @@ START_TEST(choice_against_enumeration)
     printf("choice_against_enumeration: %d of %d readers of stored roots take one\n", t.stored_n, t.offered_n);
     printf("choice_against_enumeration: of %d below a query's root %d, %d of them not alone\n", t.inner_offered_n,
            t.inner_stored_n, t.shared_n);
+    printf("choice_against_enumeration: states by labels answer %d of %d, %d of them shared\n", t.grouped_n,
+           t.groups_offered_n, t.grouped_shared_n);
+    ck_assert_int_ge(t.grouped_n, 50);
+    ck_assert_int_ge(t.groups_offered_n - t.grouped_n, 50);
+    ck_assert_int_ge(t.grouped_shared_n, 20);
     ck_assert_int_ge(t.inner_stored_n, 50);
     ck_assert_int_ge(t.inner_offered_n - t.inner_stored_n, 50);
     ck_assert_int_ge(t.shared_n, 30);
