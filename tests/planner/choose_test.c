@@ -11,7 +11,7 @@
 #include "planner/cost.h"
 #include "planner/what_if.h"
 
-enum { WORKLOADS_N = 600, COMBINATIONS_MAX = 20000 };
+enum { WORKLOADS_N = 750, COMBINATIONS_MAX = 20000 };
 
 /* A combination: a candidate of each demand, and of each spot a way to answer it at once, or PLAN_NONE: its parts. */
 struct combination {
