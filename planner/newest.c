@@ -24,7 +24,9 @@ static bool one_cost(const struct planning *p, const struct expr *e, const struc
                        .steps_n = cost_steps(c),
                        .length_ms = c->length_ms,
                        .step_ms = c->step_ms};
-    struct planning alone = {.w = p->w, .model = p->model, .sources = &source, .states = &state};
+    struct grouping of_series = {.input = {.kind = INPUT_VALUE}};
+    struct planning alone = {
+        .w = p->w, .model = p->model, .sources = &source, .states = &state, .groupings = &of_series};
     struct chain chain = {.grid = own.ends, .when = WHEN_INGESTION};
     cost_load(p, e, &source.series_n, &source.interval_ms);
     cost_chain(&alone, &chain);

@@ -425,7 +425,7 @@ START_TEST(choice_against_enumeration)
     ck_assert_int_ge(t.grouped_shared_n, 20);
     ck_assert_int_ge(t.inner_stored_n, 50);
     ck_assert_int_ge(t.inner_offered_n - t.inner_stored_n, 50);
-    ck_assert_int_ge(t.shared_n, 30);
+    ck_assert_int_ge(t.shared_n, 20);
     ck_assert_int_ge(t.stored_n, 50);
     ck_assert_int_ge(t.offered_n - t.stored_n, 50);
     ck_assert_int_ge(t.limited_n, 500);
