@@ -36,7 +36,8 @@ static const struct argp_option option_list[] = {
     {"dot", 'd', NULL, 0, "Print the plan's graph in Graphviz' language", 0},
     {"compare", 'c', NULL, 0, "Print what the plan costs against all raw, each family alone, and a greedy choice", 0},
     {"memory-limit", 'm', "SIZE", 0, "What if models.memory_limit were this (none: no limit)", 1},
-    {"accuracy", 'a', "QUERY=TARGET", 0, "What if a query's accuracy were this: exact, none, or KIND:ERROR[,failure:F]", 1},
+    {"accuracy", 'a', "QUERY=TARGET", 0, "What if a query's accuracy were this: exact, none, or KIND:ERROR[,failure:F]",
+     1},
     {"interval", 'i', "QUERY=DURATION", 0, "What if a query were asked every so often", 1},
     {"seed", 's', "N", 0, "Seed of the sketches (default 0); the server's store has its own", 0},
     {0}};
