@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/duration.h"
 #include "base/float_text.h"
+#include "base/histogram_exact.h"
 #include "base/stats.h"
 #include "ingest/rig.h"
 #include "plan/file.h"
@@ -351,6 +352,46 @@ START_TEST(late_samples_dirty_their_reach)
 }
 END_TEST
 
+/* A result with a histogram in it is not kept, sealed or backfilled; those before and after it are. */
+START_TEST(histograms_are_holes)
+{
+    static const struct histogram_span spans[] = {{0, 1}};
+    static const uint64_t counts[] = {5};
+    const struct histogram_exact h = {.sum = 4, .count = 5, .positive = {spans, counts, 1, 1}};
+    struct ingest_root_status status;
+    uint8_t identity[IDENTITY_BYTES];
+    open_engine(1);
+    steady(begin_ms, begin_ms + 3 * MINUTE - 5 * SECOND);
+    for (int64_t t = begin_ms + 3 * MINUTE; t <= begin_ms + 5 * MINUTE; t += 5 * SECOND) {
+        struct rig_sample sample = {"m{s=\"9\"}", t, 0, &h};
+        ck_assert_int_eq(rig_send(&rig, &sample, 1, t, NULL), 0);
+        steady(t, t);
+    }
+    steady(begin_ms + 5 * MINUTE + 5 * SECOND, begin_ms + 10 * MINUTE);
+    for (int round = 0; round < 2; round++) {
+        /* Two samples of it are in (T - 1m, T] from T = 3m 15s to 5m 45s. */
+        for (int64_t at = 2 * MINUTE; at <= 8 * MINUTE; at += STEP) {
+            bool met = at >= 3 * MINUTE + STEP && at < 6 * MINUTE;
+            ck_assert_int_eq(compare(sum_rate, begin_ms + at, begin_ms + at, 0, "one time"),
+                             met ? SOURCE_RAW : SOURCE_ROOT);
+        }
+        ck_assert_int_eq(compare(sum_rate, begin_ms + 2 * MINUTE, begin_ms + 8 * MINUTE, STEP, "all"),
+                         SOURCE_ROOT | SOURCE_RAW);
+        plan_root_identity(rig.plan, 0, identity);
+        ingest_root_status(rig.ingest, identity, &status);
+        ck_assert_uint_gt(status.holes, 0);
+        if (round)
+            break;
+        planned = 0; /* another plan, and the same once more: all is built anew, from head and store */
+        rig_reopen(&rig);
+        planned = 1;
+        rig_reopen(&rig);
+        rig_tick(&rig, begin_ms + 10 * MINUTE);
+    }
+    rig_done(&rig);
+}
+END_TEST
+
 START_TEST(new_roots_are_backfilled)
 {
     open_engine(0);
@@ -532,6 +573,7 @@ int main(void)
     tcase_add_test(tcase, stored_roots_answer_as_raw);
     tcase_add_test(tcase, what_is_sealed_is_read_and_the_rest_computed);
     tcase_add_test(tcase, late_samples_dirty_their_reach);
+    tcase_add_test(tcase, histograms_are_holes);
     tcase_add_test(tcase, new_roots_are_backfilled);
     tcase_add_test(tcase, samples_that_came_without_a_plan_count);
     tcase_add_test(tcase, plans_change_while_running);
