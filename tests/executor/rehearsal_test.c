@@ -70,6 +70,105 @@ START_TEST(real_plans_pass)
 }
 END_TEST
 
+/* What states by labels answer: exactly, within a bound, without one; grouped as they are read, and finer. */
+static const struct {
+    const char *query, *accuracy;
+} by_labels[] = {
+    {"sum by (job) (sum_over_time(m[5m]))", ""},
+    {"sum by (job) (count_over_time(m[5m]))", ""},
+    {"min by (job) (min_over_time(m{path=\"/\"}[5m] offset 1h))", ""},
+    {"max(max_over_time(m[5m]))", ""},
+    {"group by (job, path) (present_over_time(m[5m]))", ""},
+    {"sum by (job) (sum_over_time(m{job=\"j\"}[5m])) / 2", ""},
+    {"distinct_label_over_time(\"path\", m[1h], \"job\")", ", accuracy: {cardinality: 0.02, failure: 0.35}"},
+    {"distinct_label_over_time(\"job\", m{job=\"j\"}[1h])", ", accuracy: {cardinality: 0.02, failure: 0.35}"},
+    {"l2_label_over_time(\"path\", m[1h], \"job\")", ", accuracy: {relative: 0.1, failure: 0.1}"},
+    {"topk by (job) (2, sum_over_time(m[5m]))", ", accuracy: none"},
+    {"topk_label_over_time(1, \"path\", m[5m], \"job\")", ", accuracy: none"},
+};
+#define LABELLED                                                                                                       \
+    "\ndata: {raw_retention: 0, metrics: {m: {series: 100000, interval: 100ms, labels: {job: 10, path: 50}}}}\n"
+
+static uint32_t grouped_views(const struct plan *p)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->views_n; i++)
+        n += !p->views[i].per_series;
+    return n;
+}
+
+START_TEST(states_by_labels_pass)
+{
+    static const char *const more[] = {"", ", range: {length: 1h, step: 10s}"};
+    char yaml[800];
+    struct arena a;
+    struct rehearsal_failure *failures;
+    const char *query = by_labels[_i / 2].query;
+    snprintf(yaml, sizeof yaml, "queries: [{query: '%s', every: 10s, phase: 3s%s%s}]" LABELLED, query,
+             by_labels[_i / 2].accuracy, more[_i % 2]);
+    arena_init(&a, 0);
+    struct plan *p = plan_of(yaml);
+    ck_assert_msg(grouped_views(p) > 0, "%s: no states by labels", query);
+    uint32_t n = failures_of(p, &a, &failures);
+    ck_assert_msg(n == 0, "%s: %s", query, n ? failures[0].reason.p : "");
+    plan_free(p);
+    arena_done(&a);
+}
+END_TEST
+
+/* A planned query by labels asked at times its panes do not fit. */
+START_TEST(states_by_labels_that_do_not_fit)
+{
+    struct arena a;
+    struct err e = {0};
+    struct strbuf text = {0};
+    struct fixture f;
+    struct plan *p = plan_of("queries: [{query: 'sum by (job) (sum_over_time(m[5m]))', every: 10s}]" LABELLED);
+    arena_init(&a, 0);
+    fixture_init(&f);
+    struct executor x = {.plan = p, .source = &f.source};
+    struct query_options o = {.start_ms = 1000000, .end_ms = 1001000, .step_ms = 1};
+    ck_assert_int_eq(query_explain(&x, p->queries[0].text, &o, &a, &text, &e), 0);
+    ck_assert_msg(strstr(strbuf_z(&text),
+                         "why raw: sum by (job) (sum_over_time(m[5m])): the step of 1ms is no multiple "
+                         "of view 0's panes of 10s"),
+                  "%s", strbuf_z(&text));
+    strbuf_done(&text);
+    fixture_done(&f);
+    arena_done(&a);
+    plan_free(p);
+}
+END_TEST
+
+/* Two views by labels, each read for the other. */
+START_TEST(wrong_states_by_labels_are_found)
+{
+    struct arena a;
+    struct rehearsal_failure *failures;
+    arena_init(&a, 0);
+    struct plan *p = plan_of("queries: [{query: 'max by (job) (max_over_time(m[5m]))', every: 10s}, "
+                             "{query: 'min by (job) (min_over_time(m[5m]))', every: 10s}]" LABELLED);
+    ck_assert_uint_eq(grouped_views(p), 2);
+    ck_assert_uint_eq(failures_of(p, &a, &failures), 0);
+    struct plan_node *nodes = (struct plan_node *)(uintptr_t)p->nodes;
+    for (uint32_t i = 0; i < p->nodes_n; i++)
+        if (nodes[i].op == PLAN_OP_PANE_READ)
+            nodes[i].view = 1 - nodes[i].view;
+    ck_assert_uint_eq(failures_of(p, &a, &failures), 2);
+    plan_free(p);
+
+    /* Series of two jobs in one state: one sum where there are two. */
+    p = plan_of("queries: [{query: 'sum by (job) (sum_over_time(m[5m]))', every: 10s}]" LABELLED);
+    ck_assert_uint_eq(failures_of(p, &a, &failures), 0);
+    struct plan_view *view = (struct plan_view *)(uintptr_t)p->views;
+    view->reduce_n = 0;
+    ck_assert_uint_eq(failures_of(p, &a, &failures), 1);
+    ck_assert(strstr(failures[0].reason.p, "other series"));
+    plan_free(p);
+    arena_done(&a);
+}
+END_TEST
+
 /* The panes read are those of another view: their grids agree, what they hold does not. */
 START_TEST(a_wrong_view_is_found)
 {
@@ -156,7 +255,10 @@ int main(void)
     Suite *s = suite_create("executor/rehearsal");
     TCase *tc = tcase_create("rehearsal");
     tcase_add_loop_test(tc, real_plans_pass, 0, 2 * sizeof queries / sizeof *queries);
+    tcase_add_loop_test(tc, states_by_labels_pass, 0, 2 * sizeof by_labels / sizeof *by_labels);
     tcase_add_test(tc, a_wrong_view_is_found);
+    tcase_add_test(tc, wrong_states_by_labels_are_found);
+    tcase_add_test(tc, states_by_labels_that_do_not_fit);
     tcase_add_test(tc, binding_does_not_grow_with_panes);
     suite_add_tcase(s, tc);
     return suite_run(s);
