@@ -100,16 +100,22 @@ int cost_load_sources(struct planning *p, struct err *e)
     return 0;
 }
 
+/* As `data` counts them; `otherwise` where it does not. */
+static double counted_values(const struct source *s, struct str label, double otherwise)
+{
+    for (uint32_t i = 0; s->metric && i < s->metric->labels_n; i++)
+        if (str_eq(s->metric->labels[i].name, label))
+            return (double)s->metric->labels[i].values_n;
+    return otherwise;
+}
+
 /* Values that a label has among the series of a source. */
 static double values_of(const struct source *s, struct str label)
 {
     for (uint32_t i = 0; i < s->matchers_n; i++)
         if (s->matchers[i].op == MATCH_EQ && str_eq(s->matchers[i].name, label))
             return 1;
-    for (uint32_t i = 0; s->metric && i < s->metric->labels_n; i++)
-        if (str_eq(s->metric->labels[i].name, label))
-            return (double)s->metric->labels[i].values_n;
-    return UNKNOWN_VALUES;
+    return counted_values(s, label, UNKNOWN_VALUES);
 }
 
 static double groups_in(const struct source *s, const struct str *by, uint32_t by_n)
@@ -371,19 +377,13 @@ static bool is_label_site(const struct planning *p, const struct expr *e, struct
 /* Groups of an aggregation: what its labels can be, as far as the workload says so. */
 static double groups_of(const struct expr *e, const struct flow *in)
 {
+    const struct source s = {.metric = in->metric, .series_n = in->series_n};
+    if (!e->without)
+        return groups_in(&s, e->grouping, e->grouping_n);
     double values_n = 1;
-    uint32_t known_n = 0;
-    for (uint32_t i = 0; i < e->grouping_n; i++) {
-        for (uint32_t k = 0; in->metric && k < in->metric->labels_n; k++) {
-            if (!str_eq(e->grouping[i], in->metric->labels[k].name))
-                continue;
-            values_n *= (double)in->metric->labels[k].values_n;
-            known_n++;
-        }
-    }
-    if (e->without)
-        return fmax(1, in->series_n / values_n);
-    return known_n < e->grouping_n ? in->series_n : fmin(in->series_n, values_n);
+    for (uint32_t i = 0; i < e->grouping_n; i++)
+        values_n *= counted_values(&s, e->grouping[i], 1);
+    return fmax(1, in->series_n / values_n);
 }
 
 /*

@@ -8,6 +8,7 @@
 
 #include "plan/explain.h"
 #include "planner/cost.h"
+#include "planner/state_size.h"
 
 static struct arena arena;
 static struct planning planning;
@@ -413,6 +414,51 @@ START_TEST(groups_are_counted)
 }
 END_TEST
 
+/* What states of items are expected to take against what the kernels build of that many: within a factor of two. */
+static const struct {
+    enum family family;
+    struct sketch_params params;
+} sized[] = {
+    {FAMILY_HLL, {.p = 14}},
+    {FAMILY_KMV, {.k = 1024}},
+    {FAMILY_CMS, {.depth = 5, .width = 272}},
+    {FAMILY_COUNTSKETCH, {.depth = 5, .width = 1992}},
+    {FAMILY_CMS_HEAP, {.depth = 7, .width = 272, .heap = 40}},
+    {FAMILY_COUNTSKETCH_HEAP, {.depth = 7, .width = 272, .heap = 40}},
+    {FAMILY_UNIVMON, {.depth = 7, .width = 272, .heap = 40}},
+};
+
+START_TEST(sizes_of_items)
+{
+    enum { ITEMS_MAX = 20000 };
+    static uint64_t keys[ITEMS_MAX];
+    static double weights[ITEMS_MAX];
+    const struct family_info *f = family_get(sized[_i].family);
+    size_t cap = f->size_bound(&sized[_i].params, ITEMS_MAX), room = f->scratch_bound(&sized[_i].params, ITEMS_MAX, 0);
+    uint8_t *state = aligned_alloc(64, (cap + 127) & ~(size_t)63),
+            *scratch = aligned_alloc(64, (room + 127) & ~(size_t)63);
+    srandom(11);
+    for (uint32_t n = 1; n <= ITEMS_MAX; n = n < 10 ? n + 3 : n * 2) {
+        double built = 0;
+        for (int round = 0; round < 5; round++) {
+            size_t size = 0;
+            for (uint32_t i = 0; i < n; i++) {
+                keys[i] = (uint64_t)random() << 32 | (uint64_t)random();
+                weights[i] = (double)random() * 16; /* whole: 34 bits */
+            }
+            const struct sketch_items items = {.keys = keys, .weights = weights, .n = n};
+            ck_assert_int_eq(f->build_items(state, cap, &size, &sized[_i].params, &items, 7, scratch), 0);
+            built += (double)size / 5;
+        }
+        double own = state_size_expected(f->family, &sized[_i].params, n) - (f->fixed_size ? 0 : 4);
+        ck_assert_msg(own <= 2 * built && built <= 2 * own, "%s of %u items: %.0f bytes, %.0f expected", f->name, n,
+                      built, own);
+    }
+    free(state);
+    free(scratch);
+}
+END_TEST
+
 /* Forced, for comparisons: a family of states by labels leaves no choice of parts, raw none of states. */
 START_TEST(forced_forms)
 {
@@ -453,6 +499,7 @@ int main(void)
     tcase_add_test(tcase, functions_of_labels);
     tcase_add_test(tcase, nothing_asked_is_nothing_asked_below);
     tcase_add_loop_test(tcase, groups_are_counted, 0, sizeof counted / sizeof counted[0]);
+    tcase_add_loop_test(tcase, sizes_of_items, 0, sizeof sized / sizeof sized[0]);
     tcase_add_test(tcase, forced_forms);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
