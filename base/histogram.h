@@ -87,14 +87,10 @@ struct histogram *histogram_copy(const struct histogram *h, struct arena *a);
 const struct histogram *histogram_with_reset(const struct histogram *h, enum histogram_reset reset, struct arena *a);
 /* Without empty buckets and with the fewest spans (Prometheus' Compact(0)); `h` itself when it is so already. */
 const struct histogram *histogram_compact(const struct histogram *h, struct arena *a);
-/* Merged into the buckets of a lower schema. `h` itself when the schema is its own. Asked of exponential histograms and
- * a schema in HISTOGRAM_SCHEMA_MIN..h->schema only. */
-const struct histogram *histogram_reduce(const struct histogram *h, int32_t schema, struct arena *a);
 
 /* Prometheus' Equals, which is the `==` of two histograms: floats by their bits, and the same spans but for empty ones;
  * what the sender says of resets does not count. */
 bool histogram_equal(const struct histogram *a, const struct histogram *b);
-bool histogram_overflows(const struct histogram *h); /* some field or count is +-Inf */
 
 /* "{count:5, sum:18.4, [-2,-1):1, [-0.001,0.001]:2, (1,2]:3}": as count_values and messages show it. */
 void histogram_text(const struct histogram *h, struct strbuf *out);

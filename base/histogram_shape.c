@@ -1,8 +1,5 @@
-/* The shape of histograms: copies, compacting, lower resolution, equality. */
-#include <math.h>
-
+/* The shape of histograms: copies, compacting, equality. */
 #include "base/arena.h"
-#include "base/err.h"
 #include "base/histogram_parts.h"
 
 /* ---- Copies ---- */
@@ -94,30 +91,6 @@ static void compact_side(const struct histogram_side *side, struct side_builder 
     *to = b;
 }
 
-static void reduce_side(const struct histogram_side *side, int shift, struct side_builder *to)
-{
-    struct side_builder b = *to;
-    int32_t index, merged = 0;
-    double count, sum = 0;
-    bool any = false;
-    struct histogram_walk w = walk_begin(side);
-    while (walk_next(&w, &index, &count)) {
-        index = index_reduced(index, shift);
-        if (any && index == merged) {
-            sum += count;
-            continue;
-        }
-        if (any)
-            side_add(&b, merged, sum, false);
-        merged = index;
-        sum = count;
-        any = true;
-    }
-    if (any)
-        side_add(&b, merged, sum, false);
-    *to = b;
-}
-
 const struct histogram *histogram_compact(const struct histogram *h, struct arena *a)
 {
     if (side_is_compact(&h->positive) && side_is_compact(&h->negative))
@@ -129,24 +102,6 @@ const struct histogram *histogram_compact(const struct histogram *h, struct aren
     if (ret) {
         compact_side(&h->positive, &positive);
         compact_side(&h->negative, &negative);
-    }
-    return ret;
-}
-
-const struct histogram *histogram_reduce(const struct histogram *h, int32_t schema, struct arena *a)
-{
-    MUST(!histogram_is_custom(h) && schema >= HISTOGRAM_SCHEMA_MIN && schema <= h->schema);
-    if (schema == h->schema)
-        return h;
-    struct side_builder positive = {0}, negative = {0};
-    int shift = h->schema - schema;
-    reduce_side(&h->positive, shift, &positive);
-    reduce_side(&h->negative, shift, &negative);
-    struct histogram *ret = histogram_make(h, &positive, &negative, a);
-    if (ret) {
-        reduce_side(&h->positive, shift, &positive);
-        reduce_side(&h->negative, shift, &negative);
-        ret->schema = schema;
     }
     return ret;
 }
@@ -199,18 +154,4 @@ bool histogram_equal(const struct histogram *a, const struct histogram *b)
            (!histogram_is_custom(a) || custom_equal(a->custom, a->custom_n, b->custom, b->custom_n)) &&
            a->zero_threshold == b->zero_threshold && same_bits(a->zero_count, b->zero_count) &&
            side_equal(&a->negative, &b->negative) && side_equal(&a->positive, &b->positive);
-}
-
-static bool side_overflows(const struct histogram_side *side)
-{
-    for (uint32_t i = 0; i < side->counts_n; i++)
-        if (isinf(side->counts[i]))
-            return true;
-    return false;
-}
-
-bool histogram_overflows(const struct histogram *h)
-{
-    return isinf(h->zero_count) || isinf(h->count) || isinf(h->sum) || side_overflows(&h->positive) ||
-           side_overflows(&h->negative);
 }

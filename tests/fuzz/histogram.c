@@ -59,8 +59,6 @@ static void evaluate(const struct histogram *before, const struct histogram *now
         histogram_fraction(now, -1, numbers[i], &notes);
     }
     check_made(histogram_compact(now, &a));
-    if (!histogram_is_custom(now))
-        check_made(histogram_reduce(now, HISTOGRAM_SCHEMA_MIN, &a));
     histogram_stdvar(now);
     histogram_buckets_begin(&it, now, false);
     uint64_t seen = 0;
