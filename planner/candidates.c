@@ -105,13 +105,27 @@ static void add_offer_of(struct offers *o, struct offer offer)
     o->v[o->n++] = offer;
 }
 
+/* Where CountSketch does the same, Count-Min is not tried on weights that it may have to refuse. */
+static const char *weights_reason(const struct planning *p, const struct demand *d, enum family family)
+{
+    const struct workload_metric *m = p->sources[d->source].metric;
+    bool may_be_refused = family == FAMILY_CMS || family == FAMILY_CMS_HEAP;
+    if (!may_be_refused || !d->site->group || !m || !str_eq(m->type, STR("gauge")))
+        return NULL;
+    return "bad_weights: sums of a gauge may be fractions or below zero, which Count-Min does not count";
+}
+
 /* False: the demand cannot be answered by this family, and there is no reason to give. */
 static bool size_offer(const struct planning *p, uint32_t demand, enum family family, struct offer *ret)
 {
     const struct demand *d = &p->demands[demand];
     struct accuracy guarantee;
     *ret = (struct offer){.demand = demand, .family = family, .own = NONE, .strictest = NONE};
-    return accuracy_size(family, d->site, &d->target, &ret->params, &guarantee, &ret->reason) || ret->reason;
+    if (accuracy_size(family, d->site, &d->target, &ret->params, &guarantee, &ret->reason))
+        ret->reason = weights_reason(p, d, family);
+    else if (!ret->reason)
+        return false;
+    return true;
 }
 
 /* Which label sets demands of states by labels could share. */

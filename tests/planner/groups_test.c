@@ -345,6 +345,18 @@ START_TEST(lists_of_merged_heaps)
 }
 END_TEST
 
+/* Count-Min refuses fractions and what is below zero, which a gauge may be; CountSketch at the same price does not. */
+START_TEST(lists_of_a_gauge)
+{
+    struct plan *p =
+        plan_of("queries:\n- {query: 'topk by (job) (10, sum_over_time(m[5m]))', every: 10s, accuracy: none}\n"
+                "data: {raw_retention: 0, metrics: {m: {type: gauge, series: 100000, labels: {job: 10}}}}\n");
+    ck_assert_int_eq(p->views[0].family, FAMILY_COUNTSKETCH_HEAP);
+    ck_assert(is_rejected(p, 0, "[by job] cms_heap", "bad_weights: "));
+    plan_free(p);
+}
+END_TEST
+
 /* Functions of labels have no operands: raw samples are their other candidate, and exact the only one without a target.
  */
 START_TEST(functions_of_labels)
@@ -496,6 +508,7 @@ int main(void)
     tcase_add_test(tcase, many_groupings_do_not_multiply);
     tcase_add_test(tcase, one_univmon_for_all);
     tcase_add_test(tcase, lists_of_merged_heaps);
+    tcase_add_test(tcase, lists_of_a_gauge);
     tcase_add_test(tcase, functions_of_labels);
     tcase_add_test(tcase, nothing_asked_is_nothing_asked_below);
     tcase_add_loop_test(tcase, groups_are_counted, 0, sizeof counted / sizeof counted[0]);
