@@ -16,6 +16,8 @@ uint32_t binary_values(const struct expr *binary, const double *left, const doub
                        uint32_t n, double *out);
 /* Does the operator make another quantity, so that the metric's name no longer fits? */
 bool binary_changes_metric(enum binary_op op);
+/* Is there a result at all, of numbers or histograms on either side? */
+bool binary_has_meaning(enum binary_op op, bool left_histogram, bool right_histogram);
 /* The same over series that may have histograms, into out->v (room for n) and out->h. */
 int binary_pair(const struct apply *c, const struct vec_series *left, const struct vec_series *right,
                 const struct vec_series *kept, struct vec_series *out, uint32_t *ret_n, struct err *e);

@@ -10,6 +10,15 @@ static bool is_trim(enum binary_op op)
     return op == BINARY_TRIM_UPPER || op == BINARY_TRIM_LOWER;
 }
 
+bool binary_has_meaning(enum binary_op op, bool left_histogram, bool right_histogram)
+{
+    if (left_histogram && right_histogram)
+        return op == BINARY_ADD || op == BINARY_SUB || op == BINARY_EQ || op == BINARY_NE;
+    if (left_histogram)
+        return op == BINARY_MUL || op == BINARY_DIV || is_trim(op);
+    return right_histogram ? op == BINARY_MUL : !is_trim(op);
+}
+
 /* The histogram that `left op right` is, of which one or both are histograms; NULL: none. *ret_known is false when the
  * operator has no meaning for the operands. */
 static const struct histogram *combine(const struct apply *c, const struct histogram *lh, const struct histogram *rh,

@@ -95,6 +95,27 @@ static int check_one_side(const struct joining *x, uint32_t g, struct err *e)
     return 0;
 }
 
+/* Do two values meet? Where the operator has no meaning for them they do not. */
+static bool meets(const struct joining *x, double many, double one)
+{
+    bool many_histogram = float_is_histogram(many), one_histogram = float_is_histogram(one);
+    return !value_absent(many) && !value_absent(one) &&
+           binary_has_meaning(x->m.c->expr->binary, x->swapped ? one_histogram : many_histogram,
+                              x->swapped ? many_histogram : one_histogram);
+}
+
+/* The value of the one side of group g at step i, or what is filled in there, or none. */
+static double one_value(const struct joining *x, uint32_t g, uint32_t i)
+{
+    const struct label_groups *by = &x->one->by;
+    for (uint32_t m = by->starts[g]; m < by->starts[g + 1]; m++) {
+        double v = x->one->series[by->members[m]].v[i];
+        if (!value_absent(v))
+            return v;
+    }
+    return x->fill_one ? *x->fill_one : float_stale();
+}
+
 /* One to one: refuse two values on the other side that meet something. */
 static int check_many_side(const struct joining *x, uint32_t g, struct err *e)
 {
@@ -109,7 +130,7 @@ static int check_many_side(const struct joining *x, uint32_t g, struct err *e)
     for (uint32_t m = by->starts[g]; m < by->starts[g + 1] && (any || x->fill_one); m++) {
         const double *v = x->many->series[by->members[m]].v;
         for (uint32_t i = 0; i < n; i++) {
-            if (value_absent(v[i]) || (!x->one_there[i] && !x->fill_one))
+            if (value_absent(v[i]) || (!x->one_there[i] && !x->fill_one) || !meets(x, v[i], one_value(x, g, i)))
                 continue;
             if (seen[i])
                 return err_set(e, ERR_EXECUTION,
@@ -150,7 +171,7 @@ static int merge(struct joining *x, struct outcome *o, const struct contribution
     for (uint32_t p = o->last; p; p = x->contributions[p - 1].previous) {
         const struct contribution *before = &x->contributions[p - 1];
         for (uint32_t i = 0; before->group == k->group && i < n; i++) {
-            if (matched(before, i) && matched(k, i))
+            if (meets(x, before->many[i], before->one[i]) && meets(x, k->many[i], k->one[i]))
                 return err_set(e, ERR_EXECUTION,
                                "multiple matches for labels: grouping labels must ensure unique matches");
         }
