@@ -64,8 +64,8 @@ START_TEST(operators)
         {"h and on (l) f", "h{l=\"a\"} {{count:3 sum:4 buckets:[1 2]}}"},
         {"h unless on (l) f", "h{l=\"b\"} {{count:5 sum:9 buckets:[0 5]}}"},
         {"f or on (l) h", "f{l=\"a\"} 2\nh{l=\"b\"} {{count:5 sum:9 buckets:[0 5]}}"},
-        /* A pair without meaning is no match, so that f is the only one. */
-        {"{__name__=~" f | h "} + on (l) g", "{l=" a "} {{count:6 sum:8 buckets:[2 4]}}"},
+        /* A pair without meaning is no match, so that h{l="a"} is the only one for g. */
+        {"{__name__=~\"f|h\"} + on (l) g", "{l=\"a\"} {{count:6 sum:8 buckets:[2 4]}}"},
         /* Trimming: the bucket (1, 2] is cut at sqrt(2), the middle of it on a log scale. The sum is estimated from
          * what is left, one at sqrt(0.5) and one at sqrt(sqrt(2)). */
         {"h{l=\"a\"} </ 1.4142135623730951", "h{l=\"a\"} {{count:2 sum:1.8963138961892687 buckets:[1 1]}}"},
