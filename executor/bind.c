@@ -40,9 +40,9 @@ struct accuracy view_guarantee(const struct plan_view *v, enum statistic statist
     if (v->family == FAMILY_DDSKETCH && quantile)
         return (struct accuracy){ACCURACY_RELATIVE, v->params.alpha, 0};
     if (v->family == FAMILY_HLL)
-        return (struct accuracy){ACCURACY_CARDINALITY, hll_standard_error(v->params.p), 0.32};
+        return accuracy_of_cardinality(hll_standard_error(v->params.p), failure);
     if (v->family == FAMILY_KMV)
-        return (struct accuracy){ACCURACY_CARDINALITY, kmv_standard_error(v->params.k), 0.32};
+        return accuracy_of_cardinality(kmv_standard_error(v->params.k), failure);
     double l2 = statistic == STATISTIC_L2 ? countsketch_l2_error(v->params.width, v->params.depth, failure) : NAN;
     if (!isnan(l2))
         return (struct accuracy){ACCURACY_RELATIVE, l2, failure};

@@ -208,6 +208,17 @@ bool accuracy_meets(const struct accuracy *have, const struct accuracy *want)
     return have->error <= want->error && have->failure <= want->failure;
 }
 
+double accuracy_sigmas(double failure)
+{
+    return failure >= 0.35 ? 1 : failure >= 0.05 ? 2 : 3;
+}
+
+struct accuracy accuracy_of_cardinality(double standard_error, double failure)
+{
+    double n = accuracy_sigmas(failure);
+    return (struct accuracy){ACCURACY_CARDINALITY, n * standard_error, n == 1 ? 0.35 : n == 2 ? 0.05 : 0.01};
+}
+
 static struct grid with_steps(struct grid evaluations, const struct cadence *c)
 {
     if (evaluations.step_ms == 0 || c->step_ms == 0)

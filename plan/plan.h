@@ -126,6 +126,13 @@ struct accuracy {
 const char *accuracy_kind_name(enum accuracy_kind k);
 /* Does an answer guaranteed to `have` satisfy `want`? Metrics are never mixed (ANY accepts each). */
 bool accuracy_meets(const struct accuracy *have, const struct accuracy *want);
+/*
+ * What a number of distinct things promises whose standard error is known: it lies within one, two, three of them in
+ * 65, 95, 99 % of cases, of which the failure accepted chooses. HyperLogLog: Flajolet, Fusy, Gandouet, Meunier, 2007,
+ * section 1. KMV: its estimate's error is close to normal for k of some dozens (Beyer et al., 2007, section 4).
+ */
+double accuracy_sigmas(double failure); /* how many */
+struct accuracy accuracy_of_cardinality(double standard_error, double failure);
 
 enum cadence_kind { CADENCE_EVERY = 1, CADENCE_AT, CADENCE_RATE, CADENCE_ONCE };
 struct cadence {

@@ -13,20 +13,6 @@ enum { NORM_HEAP = 64, UNIVMON_CELLS_MAX = 1 << 18, COUNTERS_CELLS_MAX = 1 << 22
 /* Room for rounding, so that what is derived back from the parameters is no more than the target. */
 #define SIZE_ROOM (1 - 1e-9)
 
-/* An estimate lies within one, two, three standard errors in 65, 95, 99 % of cases; a target's failure probability
- * chooses among them. HyperLogLog: Flajolet, Fusy, Gandouet, Meunier, 2007, section 1. KMV: its estimate's error is
- * close to normal for k of some dozens (Beyer et al., 2007, section 4). */
-static double sigmas(double failure)
-{
-    return failure >= 0.35 ? 1 : failure >= 0.05 ? 2 : 3;
-}
-
-static struct accuracy cardinality(double standard_error, double failure)
-{
-    double n = sigmas(failure);
-    return (struct accuracy){ACCURACY_CARDINALITY, n * standard_error, n == 1 ? 0.35 : n == 2 ? 0.05 : 0.01};
-}
-
 static bool has_norm(enum family f)
 {
     return f == FAMILY_COUNTSKETCH || f == FAMILY_COUNTSKETCH_HEAP || f == FAMILY_UNIVMON;
@@ -43,9 +29,9 @@ struct accuracy accuracy_guarantee(enum family family, enum statistic statistic,
     case FAMILY_DDSKETCH:
         return (struct accuracy){ACCURACY_RELATIVE, params->alpha, 0};
     case FAMILY_HLL:
-        return cardinality(hll_standard_error(params->p), failure);
+        return accuracy_of_cardinality(hll_standard_error(params->p), failure);
     case FAMILY_KMV:
-        return cardinality(kmv_standard_error(params->k), failure);
+        return accuracy_of_cardinality(kmv_standard_error(params->k), failure);
     default:
         break;
     }
@@ -90,7 +76,7 @@ static const char *size_hll(const struct accuracy *target, struct sketch_params 
         return "misses_accuracy: HyperLogLog bounds the cardinality error, another kind is asked for";
     if (target->failure < 0.01)
         return "misses_accuracy: HyperLogLog's bound holds with probability 0.99, more is asked for";
-    params->p = hll_p_for_standard_error(target->error / sigmas(target->failure));
+    params->p = hll_p_for_standard_error(target->error / accuracy_sigmas(target->failure));
     return params->p ? NULL : "misses_accuracy: no HyperLogLog up to p = 18 has so small an error";
 }
 
@@ -102,7 +88,7 @@ static const char *size_kmv(const struct accuracy *target, struct sketch_params 
         return "misses_accuracy: KMV bounds the cardinality error, another kind is asked for";
     if (target->failure < 0.01)
         return "misses_accuracy: KMV's bound holds with probability 0.99, more is asked for";
-    params->k = kmv_k_for_standard_error(target->error / sigmas(target->failure));
+    params->k = kmv_k_for_standard_error(target->error / accuracy_sigmas(target->failure));
     return params->k ? NULL : "misses_accuracy: no KMV up to k = 65536 has so small an error";
 }
 

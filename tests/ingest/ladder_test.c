@@ -60,7 +60,7 @@ static const struct {
     {"last_over_time(m", 5, BITS, {.kind = ACCURACY_EXACT}},
     {"quantile_over_time(0.9, m", 6, RANK, {ACCURACY_RANK, 0.2, 0.01}},
     {"quantile_over_time(0.75, m", 7, SKETCH, {ACCURACY_RELATIVE, 0.02, 0}},
-    {"distinct_over_time(m", 8, SKETCH, {ACCURACY_CARDINALITY, 0.2, 0.32}},
+    {"distinct_over_time(m", 8, SKETCH, {ACCURACY_CARDINALITY, 0.2, 0.35}},
     {"quantile_over_time(0.5, m", 9, BITS, {.kind = ACCURACY_EXACT}},
     {"deriv(m", 10, NEAR, {.kind = ACCURACY_EXACT}},
 };
