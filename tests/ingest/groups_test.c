@@ -253,7 +253,8 @@ static void *read_on(void *ctx)
 {
     while (!atomic_load(&stop)) {
         int64_t to_ms = sealed_to(VIEW_SUM);
-        for (int64_t end_ms = to_ms - 3 * WIDTH; to_ms > begin_ms && end_ms <= to_ms + WIDTH; end_ms += WIDTH) {
+        for (int64_t end_ms = (to_ms > begin_ms ? to_ms : begin_ms) - 3 * WIDTH; end_ms - WIDTH <= to_ms;
+             end_ms += WIDTH) {
             struct model_states have;
             model_read(&rig, VIEW_SUM, end_ms, &have);
             for (uint32_t i = 0; i < have.n; i++) {
