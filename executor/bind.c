@@ -4,7 +4,7 @@
 
 #include "executor/panes.h"
 #include "executor/stored.h"
-#include "plan/root_expr.h"
+#include "plan/series_order.h"
 #include "promql/print.h"
 
 struct binder {
@@ -180,9 +180,10 @@ static void mark_order(struct binder *b)
 {
     for (uint32_t i = b->logical->nodes_n; i-- > 0;) {
         const struct logical_node *l = &b->logical->nodes[i];
-        bool minds = root_order_minded(l->expr, b->ordered[i]);
-        for (uint32_t j = 0; j < l->in_n; j++)
-            b->ordered[b->logical->edges[l->in_first + j]] |= minds;
+        for (uint32_t j = 0; j < l->in_n; j++) {
+            uint32_t in = b->logical->edges[l->in_first + j];
+            b->ordered[in] |= series_order_minded(l->expr, b->logical->nodes[in].expr, b->ordered[i]);
+        }
     }
 }
 

@@ -394,7 +394,7 @@ int query_explain(const struct executor *x, struct str text, const struct query_
         code = bind_query(x->plan, resolved, &r.t, o, a, &r.bound, e);
         if (code == 0) {
             explain_node(&r.bound, r.bound.root, out);
-            why_raw(x->plan, &r.bound, &r.t, o->exact, a, out);
+            why_raw(x->plan, &r.bound, &r.t, o, a, out);
         }
     }
     parsed_done(&parsed);

@@ -2,6 +2,7 @@
 
 #include "base/duration.h"
 #include "executor/panes.h"
+#include "executor/stored.h"
 
 /* Nothing to add where the plan itself is raw: the planner's reasons stand in the plan. */
 static bool reads_panes(const struct bound *b, uint32_t node)
@@ -51,9 +52,9 @@ static void say_off_grid(const struct plan_node *stored, const struct grid *g, c
         strbuf_printf(out, "stored root %u has another look-back\n", stored->stored_root);
 }
 
-/* The sites of a planned query whose panes do not fit the times asked. */
-static void say_misfits(const struct plan *plan, uint32_t node, const struct times *t, struct arena *a,
-                        struct strbuf *out)
+/* The sites and stored parts of a planned query that do not fit the times asked. */
+static void say_misfits(const struct plan *plan, uint32_t node, const struct times *t, const struct query_options *o,
+                        struct arena *a, struct strbuf *out)
 {
     const struct plan_node *n = &plan->nodes[node];
     struct site site;
@@ -65,19 +66,20 @@ static void say_misfits(const struct plan *plan, uint32_t node, const struct tim
         return;
     }
     if (n->op == PLAN_OP_STORED) {
-        say_off_grid(n, &plan->stored_roots[n->stored_root].grid, t, out);
+        if (!stored_fits(plan, n->stored_root, t, o->lookback_ms, o->default_step_ms))
+            say_off_grid(n, &plan->stored_roots[n->stored_root].grid, t, out);
         return;
     }
     for (uint32_t i = 0; i < n->in_n; i++)
-        say_misfits(plan, plan->edges[n->in_first + i], t, a, out);
+        say_misfits(plan, plan->edges[n->in_first + i], t, o, a, out);
 }
 
-void why_raw(const struct plan *plan, const struct bound *b, const struct times *t, bool exact, struct arena *a,
-             struct strbuf *out)
+void why_raw(const struct plan *plan, const struct bound *b, const struct times *t, const struct query_options *o,
+             struct arena *a, struct strbuf *out)
 {
     if (!plan)
         return;
-    if (exact) {
+    if (o->exact) {
         strbuf_add_z(out, "why raw: exact asks for raw samples\n");
     } else if (b->query == PLAN_NONE) {
         if (!reads_panes(b, b->root))
@@ -88,6 +90,6 @@ void why_raw(const struct plan *plan, const struct bound *b, const struct times 
     } else if (plan_query_refused(plan, b->query)) {
         strbuf_printf(out, "why raw: query %u of the plan failed its rehearsal; the log says how\n", b->query);
     } else if (b->nodes != plan->nodes) {
-        say_misfits(plan, plan->queries[b->query].root, t, a, out);
+        say_misfits(plan, plan->queries[b->query].root, t, o, a, out);
     }
 }

@@ -8,8 +8,8 @@
 #include "executor/bind.h"
 
 /* Lines "why raw: ..." after the nodes of an explanation; none when there is nothing to say. `plan` may be NULL;
- * `exact` as in query_options; `a` for what is looked at meanwhile. */
-void why_raw(const struct plan *plan, const struct bound *b, const struct times *t, bool exact, struct arena *a,
-             struct strbuf *out);
+ * `a` for what is looked at meanwhile. */
+void why_raw(const struct plan *plan, const struct bound *b, const struct times *t, const struct query_options *o,
+             struct arena *a, struct strbuf *out);
 
 #endif

@@ -31,8 +31,8 @@ int check_fail_node(struct check *c, uint32_t id, const char *rule, const char *
 
 int plan_check(const struct plan *p, struct err *e)
 {
-    static int (*const parts[])(struct check *) = {check_shapes, check_nodes, check_views, check_stored_roots,
-                                                   check_queries};
+    static int (*const parts[])(struct check *) = {check_shapes, check_nodes,        check_order,
+                                                   check_views,  check_stored_roots, check_queries};
     int rc = p->arena ? arena_check(p->arena, "plan", e) : 0;
     struct check c = {.p = p, .e = e};
     arena_init(&c.site, CHECK_SITE_BYTES);

@@ -8,6 +8,7 @@
  *   meaning   text_not_canonical, operands_differ (a vector's inputs are not its tree's operands), not_a_site,
  *             definition_mismatch (a view is another state than the tree asks for), no_readout, approximate_merge
  *             (approximate_merge is of its readers: only one that promises nothing may read such an estimate)
+ *   order     order_minded (series in an order of their own, where the catalog's shows)
  *   views     pane_too_wide, bad_parameters, identity_mismatch, identity_repeated, reduces_time_ordered
  *   coverage  empty_merge, no_merge, inputs_overlap, chain_does_not_tile
  *   readers   misaligned (the one wrong answer nobody would see: width must divide range and grid, and the phase be

@@ -46,6 +46,7 @@ bool check_is_unbounded(struct check *c, const struct plan_node *n);
 
 int check_shapes(struct check *c);       /* check_shapes.c: every index may be followed afterwards */
 int check_nodes(struct check *c);        /* check_nodes.c */
+int check_order(struct check *c);        /* check_order.c */
 int check_views(struct check *c);        /* check_views.c */
 int check_stored_roots(struct check *c); /* check_readers.c */
 int check_queries(struct check *c);      /* check_readers.c */

@@ -62,91 +62,6 @@ static const char *time_refusal(const struct expr *e)
     return NULL;
 }
 
-/* ---- the order of series ---- */
-
-static bool adds_up(const struct expr *e)
-{
-    return e->kind == EXPR_AGGREGATE && (e->aggregate == AGGREGATE_SUM || e->aggregate == AGGREGATE_AVG ||
-                                         e->aggregate == AGGREGATE_STDDEV || e->aggregate == AGGREGATE_STDVAR);
-}
-
-static bool order_is_fixed(const struct expr *e);
-
-static bool call_order_is_fixed(const struct expr *e)
-{
-    switch (e->function->id) {
-    case FUNCTION_histogram_quantile: /* in the order their first buckets come */
-    case FUNCTION_histogram_quantiles:
-    case FUNCTION_histogram_fraction:
-    case FUNCTION_quantiles_over_time:
-    case FUNCTION_distinct_label_over_time:
-        return false;
-    default:
-        break;
-    }
-    for (uint32_t i = 0; i < e->args_n; i++) {
-        const struct expr *arg = expr_unwrap(e->args[i]);
-        if ((arg->type == VALUE_VECTOR || arg->type == VALUE_MATRIX) && !order_is_fixed(arg))
-            return false;
-    }
-    return true;
-}
-
-/* The result of operators between vectors follows the many side; series that share a result's labels are one there, and
- * stand where the first of the span stood. */
-static bool binary_order_is_fixed(const struct expr *e)
-{
-    const struct vector_matching *m = e->matching;
-    const struct expr *left = e->args[0], *right = e->args[1];
-    if (!m)
-        return order_is_fixed(left->type == VALUE_VECTOR ? left : right);
-    if (binary_op_is_set(e->binary))
-        return order_is_fixed(left) && (e->binary != BINARY_OR || order_is_fixed(right));
-    if (m->has_fill_left || m->has_fill_right || (m->card == CARD_ONE_TO_ONE && (m->on || m->labels_n)))
-        return false;
-    return order_is_fixed(m->card == CARD_ONE_TO_MANY ? right : left);
-}
-
-/* Do the series that have a value at some time stand in the same order whatever span is evaluated? Those of a selector
- * stand in the catalog's. */
-static bool order_is_fixed(const struct expr *e)
-{
-    e = expr_unwrap(e);
-    switch (e->kind) {
-    case EXPR_SELECTOR:
-        return true;
-    case EXPR_SUBQUERY:
-    case EXPR_UNARY:
-        return order_is_fixed(e->args[0]);
-    case EXPR_CALL:
-        return call_order_is_fixed(e);
-    case EXPR_BINARY:
-        return binary_order_is_fixed(e);
-    case EXPR_AGGREGATE: /* one group, one series */
-        return !e->without && e->grouping_n == 0 && e->aggregate != AGGREGATE_COUNT_VALUES;
-    default:
-        return true;
-    }
-}
-
-/* Does the operator's result depend on the order of its operands' series? Sums do in their last bits. */
-static bool minds_order(const struct expr *e)
-{
-    if (e->kind == EXPR_AGGREGATE)
-        return e->aggregate != AGGREGATE_COUNT && e->aggregate != AGGREGATE_GROUP && e->aggregate != AGGREGATE_MIN &&
-               e->aggregate != AGGREGATE_MAX && e->aggregate != AGGREGATE_QUANTILE;
-    if (e->kind != EXPR_CALL)
-        return false;
-    enum function_id id = e->function->id;
-    return id == FUNCTION_sort || id == FUNCTION_sort_desc || id == FUNCTION_sort_by_label ||
-           id == FUNCTION_sort_by_label_desc;
-}
-
-bool root_order_minded(const struct expr *e, bool minded)
-{
-    return minded || minds_order(e);
-}
-
 /* ---- the whole ---- */
 
 /* Recursion is as deep as the tree, which the parser bounds. */
@@ -157,8 +72,6 @@ static const char *refusal(const struct expr *e, bool *selects)
         why = call_refusal(e);
     if (!why && e->kind == EXPR_AGGREGATE)
         why = aggregate_refusal(e);
-    if (!why && adds_up(e) && !order_is_fixed(e->args[0]))
-        why = "its last bits depend on the order of series";
     *selects |= e->kind == EXPR_SELECTOR;
     for (uint32_t i = 0; i < e->args_n && !why; i++)
         why = refusal(e->args[i], selects);

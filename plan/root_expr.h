@@ -1,8 +1,8 @@
 /*
  * Which expressions may be stored roots. What an expression is at time T may be kept only if it is the same whoever
  * asks and whenever: no @ (its time does not move with T), no `smoothed`, nothing of the request's own
- * (start(), end(), step(), range()), no draw, no order of series. Sums over sums are left out too: the order in which
- * inner groups come depends on the span that is evaluated, and so do the last bits of a sum over them.
+ * (start(), end(), step(), range()), no draw, no order of series. What a sum adds up comes in an order that does not
+ * depend on the span that is evaluated (plan/series_order.h), so its last bits do not either.
  *
  * Shared by planner, checks, executor and ingestion, so that they cannot differ.
  */
@@ -25,13 +25,6 @@ int64_t root_expr_reach_ms(const struct expr *e);
 int64_t root_expr_ahead_ms(const struct expr *e);
 /* Would a request with this look-back and default step (0: the defaults) compute the same? */
 bool root_expr_serves(const struct expr *e, int64_t lookback_ms, int64_t default_step_ms);
-
-/*
- * A stored root, and states by labels, give their series in an order of their own. So they stand in for a part of a query
- * only where no operator above minds the order of its operands' series. Does what is above the operands of `e` mind, when `minded` says so of
- * what is above e itself (of a query's root: nothing)? Planner and executor walk a query down with this.
- */
-bool root_order_minded(const struct expr *e, bool minded);
 
 /* The identity of a plan's stored root: what ties it to results in the store. */
 void plan_root_identity(const struct plan *p, uint32_t root, uint8_t ret[IDENTITY_BYTES]);

@@ -12,7 +12,7 @@
  */
 #include "planner/spots.h"
 
-#include "plan/root_expr.h"
+#include "plan/series_order.h"
 #include "planner/cost.h"
 
 #define SEVERAL (PLAN_NONE - 1)
@@ -43,7 +43,8 @@ static void look(struct spots *s, uint32_t node, bool minded)
     s->seen[node] = s->now;
     s->minded[node] = minded;
     for (uint32_t i = 0; i < n->in_n; i++)
-        look(s, l->edges[n->in_first + i], root_order_minded(n->expr, minded));
+        look(s, l->edges[n->in_first + i],
+             series_order_minded(n->expr, l->nodes[l->edges[n->in_first + i]].expr, minded));
     if (!again)
         s->nodes[s->nodes_n++] = node;
 }
@@ -92,7 +93,8 @@ static void begin_query(struct spots *s, uint32_t q)
     }
     for (uint32_t i = p->sites_first[q]; i < p->sites_first[q + 1]; i++) {
         s->demand[p->sites[i].node] = p->sites[i].demand;
-        s->group[p->sites[i].node] = group_of(p, &p->sites[i]);
+        if (s->seen[p->sites[i].node] == s->now && !s->minded[p->sites[i].node])
+            s->group[p->sites[i].node] = group_of(p, &p->sites[i]);
     }
 }
 

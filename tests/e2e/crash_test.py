@@ -42,7 +42,8 @@ STORED = ["max by (instance) (load)", "sum by (instance) (rate(hits_total[1m]))"
           "sum by (instance) (increase(hits_total[2m])) / 60",
           # Parts: of one that others share a side, and of what may not be kept as a whole.
           "max by (instance) (load) / on (instance) sum by (instance) (rate(hits_total[1m]))",
-          "sum by (instance) (rate(hits_total[1m])) - end()"]
+          "sum by (instance) (rate(hits_total[1m])) - end()",
+          "topk(60, sum by (instance) (rate(hits_total[1m])))", "sum by (instance) (sum by (instance, job) (load))"]
 STORED_WORKLOAD = "queries:\n" + "".join(f'  - {{query: "{query}", every: 10s, range: {{length: 20m, step: 10s}}}}\n'
                                          for query in STORED) + """data:
   metrics:

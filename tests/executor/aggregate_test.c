@@ -165,6 +165,28 @@ START_TEST(best_over_a_range)
 }
 END_TEST
 
+/* Which group comes first depends on the span: b does where its first series still has a value. Which of equals is
+ * taken does not. What was sorted on purpose stays so. */
+START_TEST(equals_go_by_labels)
+{
+    fixture_load(&f, "load 1m\n r{g=\"b\",i=\"0\"} 5 5 stale\n r{g=\"a\",i=\"0\"} 5x10\n r{g=\"b\",i=\"1\"} 5x10\n");
+    expect_range(&f, "topk(1, max by (g) (r))", 0, 240, 60, "{g=\"a\"} 5 5 5 5 5");
+    expect_range(&f, "topk(1, max by (g) (r))", 120, 240, 60, "{g=\"a\"} 5 5 5");
+    expect_range(&f, "bottomk(1, -max by (g) (r))", 0, 240, 60, "{g=\"a\"} -5 -5 -5 -5 -5");
+    expect_range(&f, "limitk(1, max by (g) (r))", 0, 240, 60, "{g=\"a\"} 5 5 5 5 5");
+    expect(&f, "sort(max by (g) (r))", 60, "ordered {g=\"a\"} 5\n {g=\"b\"} 5");
+    expect(&f, "topk(2, max by (g) (r))", 60, "ordered {g=\"a\"} 5\n {g=\"b\"} 5");
+    struct arena a;
+    struct result result;
+    struct err e;
+    arena_init(&a, 0);
+    ck_assert_int_eq(fixture_query(&f, "limitk(1, sort_desc(count by (g) (r)))", 60, 60, 0, &a, &result, &e), 0);
+    ck_assert_uint_eq(result.series_n, 1);
+    ck_assert_double_eq(result.series[0].v[0], 2);
+    arena_done(&a);
+}
+END_TEST
+
 /* One best series per group, of a function's results. */
 START_TEST(best_of_groups_of_sums)
 {
@@ -252,6 +274,7 @@ int main(void)
     tcase_add_test(tc, best_of_groups);
     tcase_add_test(tc, best_of_groups_of_sums);
     tcase_add_test(tc, best_over_a_range);
+    tcase_add_test(tc, equals_go_by_labels);
     tcase_add_test(tc, ratio_takes_prometheus_series);
     tcase_add_test(tc, values_are_counted);
     tcase_add_test(tc, quantiles_interpolate);

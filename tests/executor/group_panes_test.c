@@ -153,6 +153,8 @@ static const char *const queries[] = {
     "max by (path) (max_over_time(m[5m] @ 1800))",
     "sum by (job) (sum_over_time(m[5m])) / sum by (job) (count_over_time(m[5m])) > 3",
     "max(sum by (job) (sum_over_time(m[5m])))",
+    "sum(sum by (job) (sum_over_time(m[5m])))", /* groups are added up by their labels, whatever gives them */
+    "topk(1, sum by (job) (sum_over_time(m[5m])))",
     "sum by (job, job) ((sum_over_time(m[30m])))",
 };
 
@@ -209,8 +211,6 @@ START_TEST(not_bound)
         "sum by (job) (sum_over_time(m{path=\"/1\"}[5m]))",
         "sum by (job) (rate(m[5m]))",
         "sum by (job) (sum_over_time(m[90s]))",
-        "sum(sum by (job) (sum_over_time(m[5m])))", /* the order of its operands shows in the last bits */
-        "topk(1, sum by (job) (sum_over_time(m[5m])))",
     };
     load_many();
     views_of_values("job path");

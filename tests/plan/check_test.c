@@ -125,9 +125,14 @@ BREAK(stored_of_another, sample_set_expr(s, STORED_SUM, "sum(rate(http_requests_
 BREAK(stored_root_looks_ahead, sample_set_expr(s, RAW_UP, "rate(up[5m] smoothed)");
       s->nodes[RAW_UP].half = HALF_PRECOMPUTE; s->plan->queries_n--;
       s->stored_roots[1] = (struct plan_stored_root){RAW_UP, {MINUTE, 0}, HOUR}; s->plan->stored_roots_n = 2)
-BREAK(stored_root_of_sums, s->stored_roots[1] = s->stored_roots[0]; s->plan->stored_roots_n = 2;
-      s->stored_roots[1].node = RAW_UP; sample_set_expr(s, RAW_UP, "sum(sum by (job) (up))");
+BREAK(stored_root_of_best, s->stored_roots[1] = s->stored_roots[0]; s->plan->stored_roots_n = 2;
+      s->stored_roots[1].node = RAW_UP; sample_set_expr(s, RAW_UP, "sum(topk(2, up))");
       s->nodes[RAW_UP].half = HALF_PRECOMPUTE; s->plan->queries_n--)
+BREAK(order_minded, s->nodes[RAW_UP].op = PLAN_OP_VECTOR; s->nodes[RAW_UP].in_first = s->plan->edges_n;
+      s->nodes[RAW_UP].in_n = 1; s->edges[s->plan->edges_n++] = STORED_SUM;
+      sample_set_expr(s, KEPT_SUM, "-rate(http_requests_total{job=~\"api|web\"}[5m])");
+      sample_set_expr(s, STORED_SUM, "-rate(http_requests_total{job=~\"api|web\"}[5m])");
+      sample_set_expr(s, RAW_UP, "avg(-rate(http_requests_total{job=~\"api|web\"}[5m]))"))
 BREAK(stored_root_again, s->stored_roots[1] = s->stored_roots[0]; s->plan->stored_roots_n = 2;
       s->stored_roots[1].node = RAW_UP; s->nodes[RAW_UP].expr = s->nodes[KEPT_SUM].expr;
       s->nodes[RAW_UP].expr_text = s->nodes[KEPT_SUM].expr_text; s->nodes[RAW_UP].half = HALF_PRECOMPUTE;
@@ -245,7 +250,8 @@ static const struct {
     {break_no_merge_at_ingestion, "(merge): no_merge"},
     {break_stored_of_another, "definition_mismatch"},
     {break_stored_root_looks_ahead, "stored root 1: not_eligible: it looks past its time"},
-    {break_stored_root_of_sums, "not_eligible"},
+    {break_stored_root_of_best, "not_eligible"},
+    {break_order_minded, "order_minded"},
     {break_stored_root_again, "stored root 1: identity_repeated"},
     {break_stored_root_twice, "bad_root"},
     {break_bad_k, "bad_parameters"},

@@ -126,6 +126,38 @@ START_TEST(quantiles_share_a_part)
 }
 END_TEST
 
+/* What may not be kept itself, or is not worth it, stands on a part that may: where the order of that part's series is
+ * not the catalog's, and so does not show. */
+START_TEST(parts_below_what_minds_order)
+{
+    static const struct {
+        const char *query;
+        bool stored;
+    } cases[] = {
+        {"topk(5, " STAPLE ")", true},         {"sort_desc(" STAPLE ")", true}, {"sum(topk(5, " STAPLE "))", true},
+        {"topk(5, rate(x_total[5m]))", false}, {"limitk(5, x_total)", false},   {"sort(-rate(x_total[5m]))", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct strbuf yaml = {0};
+        strbuf_printf(&yaml, "queries: [{query: '%s', every: 30s, range: {length: 1h, step: 15s}}]\n" DATA,
+                      cases[i].query);
+        struct plan *p = plan_of(strbuf_z(&yaml));
+        ck_assert_msg(p->stored_roots_n == cases[i].stored, "%s", cases[i].query);
+        if (cases[i].stored) {
+            ck_assert_int_eq(root_of(p, 0)->op, PLAN_OP_VECTOR);
+            ck_assert(str_eq(p->nodes[p->stored_roots[0].node].expr_text, STR(STAPLE)));
+        }
+        ck_assert(is_rejected(p, 0, "stored root of", "not_eligible: "));
+        plan_free(p);
+        strbuf_done(&yaml);
+    }
+    struct plan *p =
+        plan_of("queries: [{query: 'sum(" STAPLE ")', every: 30s, range: {length: 1h, step: 15s}}]\n" DATA);
+    ck_assert_int_eq(root_of(p, 0)->op, PLAN_OP_STORED);
+    plan_free(p);
+}
+END_TEST
+
 /* Grids that do not hold one another get a root each, or raw. */
 START_TEST(other_phases_do_not_share)
 {
@@ -152,7 +184,7 @@ START_TEST(others_are_told_why)
         {"query: 'rate(x_total[5m] smoothed)', every: 15s, range: {length: 1h, step: 15s}",
          "not_eligible: it looks past"},
         {"query: 'rate(x_total[5m] @ end())', every: 15s, range: {length: 1h, step: 15s}", "not_eligible: @"},
-        {"query: 'sum(sum by (job) (x_total))', every: 15s, range: {length: 1h, step: 15s}", "not_eligible: its last"},
+        {"query: 'sum(topk(5, x_total))', every: 15s, range: {length: 1h, step: 15s}", "not_eligible: the order"},
         {"query: '" STAPLE "', every: 30s, latency: 1ms, range: {length: 1h, step: 15s}", "latency: "},
         {"query: 'm', every: 1h, range: {length: 1h, step: 1s}", "dearer: "},
     };
@@ -196,6 +228,7 @@ int main(void)
     tcase_add_test(tcase, readers_share_a_root);
     tcase_add_test(tcase, parts_are_stored);
     tcase_add_test(tcase, quantiles_share_a_part);
+    tcase_add_test(tcase, parts_below_what_minds_order);
     tcase_add_test(tcase, other_phases_do_not_share);
     tcase_add_test(tcase, others_are_told_why);
     tcase_add_test(tcase, memory_counts);
