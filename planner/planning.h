@@ -12,14 +12,15 @@
  *
  * A *spot* is a logical node read by one cadence that may be answered *at once*, so that nothing below it needs an
  * answer, or from its *parts*: the nearest spots and demands below it. The root of each query is one, with or without a
- * way to answer it at once. Today's only such way is a *kept* root: a stored root offered, an expression and a grid.
+ * way to answer it at once. The ways are *kept* roots (a stored root offered: an expression and a grid), in at_once,
+ * and states by labels, whose demand is the spot's group.
  *
  * Another way takes a value of enum at_once_form with its fields in struct at_once, and a place for it in each switch
  * over the form: spots.c where it may be offered (may_be_at_once) and what is listed (offer_at_once), choose.c the
- * items that it needs (need_items), who uses them (count_users) and what they hold (held_by), emit_query.c its price
- * alone, its text, the nodes that read it and its share of their cost. Parts, reasons, sharing, selection and explain
- * are then as with the others. One that is not exact has to meet the target that a query has at the node:
- * accuracy_down.
+ * items that it needs (need_items), who uses them (count_users) and what they hold (held_by), emit_query.c the nodes
+ * that read it and its share of their cost, emit_reasons.c its price alone and its text. Parts, reasons, sharing,
+ * selection and explain are then as with the others. One that is not exact has to meet the target that a query has at
+ * the node: accuracy_down.
  *
  * Order is everywhere the order of first appearance in the workload, so the same workload gives the same plan.
  */
