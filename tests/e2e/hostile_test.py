@@ -175,7 +175,12 @@ class Attack:
         self.checks.that(status in (204, 400, 413, 415, 503), f"a hostile write of {len(body)} bytes: {status} {text[:200]}")
 
     def writes(self):
-        good = harness.write_request([({"__name__": f"m{i}", "l": "v" * i}, [(self.time_ms, float(i))] * 3) for i in range(20)])
+        buckets = {"count": 21, "sum": 3.5, "positive": ([(-3, 4), (2, 2)], [1, 2, 3, 4, 5, 6])}
+        of_floats = {"count": 6.5, "sum": -1.0, "negative": ([(0, 2)], [2.5, 4.0]), "zero": (0.01, 0.0)}
+        custom = {"count": 3, "sum": 2.0, "schema": -53, "positive": ([(0, 2)], [1, 2]), "custom": [0.5, 1.0]}
+        good = harness.write_request([({"__name__": f"m{i}", "l": "v" * i}, [(self.time_ms, float(i))] * 3) for i in range(20)] +
+                                     [({"__name__": f"h{i}"}, [(self.time_ms + k * 1000, h) for k in range(3)])
+                                      for i, h in enumerate((buckets, of_floats, custom))])
         for _ in range(300):
             bad = bytearray(good)
             for _ in range(self.draw.randrange(1, 6)):
@@ -194,6 +199,15 @@ class Attack:
         self.write(harness.snappy(harness.write_request(empty)))
         self.write(harness.snappy(harness.write_request([({f"l{i}": "v" for i in range(20_000)} | {"__name__": "w"}, [(self.time_ms, 1.0)])])))
         self.write(harness.snappy(harness.write_request([({"__name__": "w", "l": "v" * 5_000_000}, [(self.time_ms, 1.0)])])))
+        # Nothing but histograms of two bytes each; one with millions of buckets; many whose buckets are as many as there may be.
+        name = harness._field(1, harness._field(1, b"__name__") + harness._field(2, b"w"))
+        self.write(harness.snappy(harness._field(1, name + b"\x22\x00" * (8 << 20))))
+        self.write(harness.snappy(harness._field(1, name + harness._field(4, harness._field(12, b"\x02" * (12 << 20))))))
+        wide = {"count": 65536, "sum": 0.0, "positive": ([(0, 65536)], [1] * 65536)}
+        for k in range(4):
+            self.write(harness.snappy(harness.write_request([({"__name__": "wide", "k": str(k)}, [(self.time_ms + t, wide) for t in range(8)])])))
+        for query in ("wide", "rate(wide[1m])", "histogram_quantile(0.9, sum(wide))", "wide[1m]", "sum(h0) + h1 * h2", "h0 == h1"):
+            self.ask(query, time=self.time_ms / 1000 + 1)
         edge = (1 << 63) - 1
         self.write(harness.snappy(harness.write_request([({"__name__": "w"}, [(t, 1.0) for t in (edge, -edge - 1, -edge, 0, edge - 1)])])))
         for query in ("w", "sum_over_time(w[1h])", "rate(w[100y])"):
