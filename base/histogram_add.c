@@ -137,8 +137,9 @@ static void add_side(struct histogram_work *w, struct bucket_run *r, const struc
         uint32_t i = 0;
         while (exponential && i < r->n && histogram_bound_exponential(r->index[i], w->schema) <= w->zero_threshold)
             i++;
-        add_in_place(r->count + i, r->rest + i, b->side->counts + i, r->n - i, b->negative ? -1 : 1, b->divisor,
-                     w->keep_rests);
+        if (i < r->n) /* without buckets there are no arrays */
+            add_in_place(r->count + i, r->rest + i, b->side->counts + i, r->n - i, b->negative ? -1 : 1, b->divisor,
+                         w->keep_rests);
         return;
     }
     if (!run_reserve(w, &w->spare, (uint64_t)r->n + b->side->counts_n))

@@ -52,8 +52,8 @@ void strbuf_add_char(struct strbuf *b, char c);
 void strbuf_printf(struct strbuf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void strbuf_add_i64(struct strbuf *b, int64_t v);     /* as decimal text */
 void strbuf_add_varint(struct strbuf *b, uint64_t v); /* as bytes.h writes it */
-const char *strbuf_z(struct strbuf *b); /* NUL-terminated view (the NUL is not counted in n) */
-void strbuf_clear(struct strbuf *b);    /* keeps the memory */
+const char *strbuf_z(struct strbuf *b);               /* NUL-terminated view (the NUL is not counted in n) */
+void strbuf_clear(struct strbuf *b);                  /* keeps the memory */
 void strbuf_done(struct strbuf *b);
 
 /* "..." with Go's strconv.Quote escapes (Prometheus prints label values this way); JSON escapes for the second. */
