@@ -15,6 +15,8 @@ ROUND_MS = 60_000
 SILENCE_MS = (START_MS + 47 * 60_000, START_MS + 54 * 60_000)  # nothing is sampled: longer than the look-back
 LATE_MS = 20 * 60_000  # most lateness; below Prometheus' out_of_order_time_window
 LE = ["0.1", "0.25", "0.5", "1", "2.5", "+Inf"]
+# g_fast, so that narrow panes of it are clean; native histograms, as late ones take another way in Prometheus.
+IN_ORDER = ["g_fast", "n_counter", "n_gauge", "n_custom", "n_mixed"]
 ODD_VALUES = ["line\nbreak", 'quote"d', "back\\slash", "größe", "名前", "🦀 crab", " space ", "{brace}", "a,b", "x=~y"]
 
 
@@ -102,6 +104,29 @@ def histograms(draw, times, labels):
     yield Series({"__name__": "h_count", **labels}, rows[-1])
 
 
+def natives(draw, times, schema=0, custom=None, gauge=False, floats=False):
+    """Native histograms that have every bucket from the start, and start again high: Prometheus' storage adds empty buckets to
+    samples whose neighbours have more, and Prometheus since 3.6 extrapolates no counter below zero."""
+    def fresh():
+        return [draw.randrange(500, 900) for _ in range(size)]
+
+    size = len(custom) + 1 if custom else 9
+    counts, total = fresh(), 1000.0
+    for t in times:
+        if draw.random() < (0.5 if gauge else 0.02):
+            counts, total = fresh(), float(draw.randrange(900, 2000))
+        for i in range(size):
+            counts[i] += draw.randrange(0, 4)
+        total = round(total + draw.uniform(0, 20), 3)
+        h = [float(n) for n in counts] if floats else list(counts)
+        value = {"count": sum(h), "sum": total, "hint": 3 if gauge else 0}
+        if custom:
+            value.update(schema=-53, custom=custom, positive=([(0, size)], h))
+        else:
+            value.update(schema=schema, zero=(0.001, h[0]), negative=([(-1, 3)], h[1:4]), positive=([(-3, 2), (1, 3)], h[4:]))
+        yield t, value
+
+
 def dataset(seed):
     draw = random.Random(f"data {seed}")
     out = []
@@ -134,6 +159,13 @@ def dataset(seed):
         for pod in range(8):
             add("g_churn", churn(draw, gauge(draw, regular(15_000, pod * 1000))), job=job, pod=f"p{pod}")
             add("c_churn_total", churn(draw, counter(draw, regular(15_000, pod * 1000))), job=job, pod=f"p{pod}")
+    for n, job in enumerate(("api", "web", "db")):
+        for instance in ("i0", "i1"):
+            place = {"job": job, "instance": instance}
+            add("n_counter", gaps(draw, natives(draw, regular(15_000), schema=n, floats=instance == "i1")), **place)
+            add("n_gauge", natives(draw, regular(15_000), schema=1, gauge=True), **place)
+        add("n_custom", natives(draw, regular(15_000), custom=[0.1, 0.5, 2.5]), job=job)
+        add("n_mixed", ((t, float(len(out)) if draw.random() < 0.1 else v) for t, v in natives(draw, regular(15_000))), job=job)
     for value in ODD_VALUES:
         add("g_odd", gauge(draw, regular(30_000)), value=value, job="api")
     add("g_odd", gauge(draw, regular(30_000)))
@@ -146,7 +178,7 @@ def dataset(seed):
 def rounds(seed, series, late=0.01, again=0.02):
     """Yields [(labels, samples)] round by round; each round's samples of one series are in order of time."""
     draw = random.Random(f"rounds {seed}")
-    # Markers are never late: Prometheus drops those. g_fast stays in order, so that narrow panes of it are clean.
+    # Markers are never late: Prometheus drops those.
     pending = {}
     for n in range(SPAN_MS // ROUND_MS + 1 + LATE_MS // ROUND_MS):
         upto = START_MS + n * ROUND_MS
@@ -155,7 +187,7 @@ def rounds(seed, series, late=0.01, again=0.02):
             new = [x for x in s.samples if upto - ROUND_MS < x[0] <= upto]
             now = []
             for x in new:
-                if x[1] == x[1] and draw.random() < late and s.labels["__name__"] != "g_fast":
+                if x[1] == x[1] and draw.random() < late and s.labels["__name__"] not in IN_ORDER:
                     pending.setdefault(n + draw.randrange(1, LATE_MS // ROUND_MS), []).append((at, x))
                 else:
                     now.append(x)

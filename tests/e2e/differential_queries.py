@@ -133,6 +133,24 @@ class Generator:
             lambda: self.selector("h_bucket"),
         ])()
 
+    def native(self):
+        """About native histograms: a selector or range function, then what reads or combines them."""
+        metric = self.pick(["n_counter", "n_counter", "n_gauge", "n_custom", "n_mixed"])
+        functions = ["delta", "idelta"] if metric == "n_gauge" else ["rate", "increase", "irate"]
+        functions += ["sum_over_time", "avg_over_time", "count_over_time", "last_over_time", "resets", "changes", "max_over_time",
+                      "present_over_time"]
+        inner = self.pick([lambda: self.selector(metric) + self.modifiers(),
+                           lambda: f"{self.pick(functions)}({self.selector(metric)}[{self.duration()}]{self.modifiers()})",
+                           lambda: f"{self.pick(functions)}({self.selector(metric)}[{self.pick(['5m:30s', '10m:1m', '2m:'])}])"])()
+        if self.chance(0.5):
+            inner = self.pick([f"{self.pick(['sum', 'avg', 'count', 'max', 'group'])} by (job) ({inner})", f"{inner} * 2", f"0.5 * {inner}",
+                               f"{inner} / 4", f"({inner}) + ({inner})", f"({inner}) - ({inner})", f"({inner}) == ({inner})", f"-({inner})",
+                               f"({inner}) and on (job) up", f"{inner} > 1", f"abs({inner})"])
+        return self.pick([inner, f"histogram_count({inner})", f"histogram_sum({inner})", f"histogram_avg({inner})",
+                          f"histogram_stddev({inner})", f"histogram_stdvar({inner})",
+                          f"histogram_quantile({self.pick(['0.5', '0.9', '0.01', '0', '1', '-1'])}, {inner})",
+                          f"histogram_fraction({self.pick(['0, 0.5', '-1, 3', '2, 1', '-Inf, 0.25'])}, {inner})"])
+
     def grouping(self):
         if self.chance(0.2):
             return ""
@@ -219,6 +237,8 @@ class Generator:
     def query(self):
         if self.chance(0.02):
             return self.scalar(2)
+        if self.chance(0.08):
+            return self.native()
         return self.vector(self.pick([0, 1, 1, 2, 2, 3]))
 
     def pane_call(self):
@@ -242,5 +262,7 @@ class Generator:
             by = self.pick(["job", "job, instance", "instance"])
             return f"sum by ({by}) ({self.pane_call()}) {self.pick(ARITHMETIC)} sum by ({by}) ({self.pane_call()})", every
         if kind == 7:
-            return f"histogram_quantile(0.9, sum by (le) (rate(h_bucket[{self.pick(['1m', '5m'])}])))", every
+            return self.pick([f"histogram_quantile(0.9, sum by (le) (rate(h_bucket[{self.pick(['1m', '5m'])}])))",
+                              f"histogram_quantile(0.9, sum(rate(n_counter[{self.pick(['1m', '5m'])}])))",
+                              f"{self.pick(['sum', 'avg', 'count', 'max'])}_over_time(n_{self.pick(['counter', 'mixed'])}[5m])"]), every
         return self.pick([self.aggregation, self.call, self.binary, lambda depth: self.over_time()])(self.pick([1, 2])), every

@@ -240,8 +240,24 @@ def close(a, b, relative=1e-9, absolute=1e-12):
     return a == b or abs(a - b) <= max(absolute, relative * max(abs(a), abs(b)))
 
 
+def _value(v):
+    return v if isinstance(v, dict) else float(v)
+
+
+def same_value(x, y, relative=1e-9):
+    """Of numbers, texts, or histograms as they stand in an answer; buckets that rounding left at nothing do not count."""
+    if isinstance(x, dict) and isinstance(y, dict):
+        a, b = ([bucket for bucket in h.get("buckets", []) if abs(float(bucket[3])) > 1e-12] for h in (x, y))
+        numbers = [(x["count"], y["count"]), (x["sum"], y["sum"])] + [pair for p, q in zip(a, b) for pair in zip(p[1:], q[1:])]
+        return len(a) == len(b) and all(p[0] == q[0] for p, q in zip(a, b)) and \
+            all(close(float(p), float(q), relative) for p, q in numbers)
+    if type(x) is not type(y):
+        return False
+    return x == y if isinstance(x, str) else close(x, y, relative)
+
+
 def by_labels(answer):
-    """{labels: {time: value}} of a query's data, whatever its type."""
+    """{labels: {time: value}} of a query's data, whatever its type; a histogram's value is its dict."""
     kind, result = answer["data"]["resultType"], answer["data"]["result"]
     if kind == "scalar":
         return {(): {result[0]: float(result[1])}}
@@ -249,8 +265,9 @@ def by_labels(answer):
         return {(): {result[0]: result[1]}}
     out = {}
     for series in result:
-        points = series["values"] if kind == "matrix" else [series["value"]]
-        out[tuple(sorted(series["metric"].items()))] = {t: float(v) for t, v in points}
+        points = series.get("values", []) + series.get("histograms", [])
+        points += [series[key] for key in ("value", "histogram") if key in series]
+        out[tuple(sorted(series["metric"].items()))] = {t: _value(v) for t, v in points}
     return out
 
 
@@ -267,7 +284,7 @@ def differences(ours, theirs, relative=1e-9):
     for key in a.keys() & b.keys():
         for t in sorted(a[key].keys() | b[key].keys()):
             x, y = a[key].get(t), b[key].get(t)
-            if x is None or y is None or not (x == y if isinstance(x, str) else close(x, y, relative)):
+            if x is None or y is None or not same_value(x, y, relative):
                 out.append(f"{dict(key)} at {t}: {x}, theirs {y}")
                 break
     return out
