@@ -180,12 +180,89 @@ START_TEST(nothing_gives_nothing)
 }
 END_TEST
 
+/* Bytes of a checkpoint of one series: 20 floats, then as many histograms if asked for. */
+static void checkpoint_bytes(bool histograms, struct strbuf *out)
+{
+    static const struct histogram_span spans[] = {{0, 1}};
+    struct err e = {0};
+    head_init(&head);
+    for (int64_t t = 1; t <= 20; t++)
+        head_append(&head, head_at(&head, 5), t, (double)t);
+    for (uint64_t t = 21; histograms && t <= 40; t++) {
+        const uint64_t counts[] = {t};
+        const struct histogram_exact h = {.sum = 1, .count = t, .positive = {spans, counts, 1, 1}};
+        head_append_histogram(&head, head_at(&head, 5), (int64_t)t, &h);
+    }
+    ck_assert_int_eq(head_block_write(&head, 0, out, ignore_chunk, NULL, &e), 0);
+    head_done(&head);
+}
+
+static int read_checkpoint(const char *p, size_t n)
+{
+    struct err e = {0};
+    char *copy = malloc(n ? n : 1); /* what is read past its end is found by a sanitizer */
+    memcpy(copy, p, n);
+    head_init(&head);
+    int code = head_block_read(&head, 0, (struct str){copy, n}, &e);
+    free(copy);
+    return code;
+}
+
+START_TEST(checkpoints_of_before_are_read)
+{
+    struct strbuf bytes = {0};
+    double v;
+    checkpoint_bytes(false, &bytes);
+    ck_assert_int_eq(bytes.p[0], 3);
+    bytes.p[0] = 2; /* as it was before there were histograms */
+    ck_assert_int_eq(read_checkpoint(bytes.p, bytes.n), 0);
+    ck_assert(head_lookup(head_find(&head, 5), 20, &v) && v == 20);
+    head_done(&head);
+    for (int version = 0; version < 6; version++) {
+        bytes.p[0] = (char)version;
+        ck_assert_int_eq(read_checkpoint(bytes.p, bytes.n), version == 2 || version == 3 ? 0 : ERR_VERSION);
+        head_done(&head);
+    }
+    strbuf_done(&bytes);
+}
+END_TEST
+
+START_TEST(damaged_checkpoints_are_refused)
+{
+    struct strbuf bytes = {0};
+    struct arena a;
+    struct histogram_exact h;
+    checkpoint_bytes(true, &bytes);
+    arena_init(&a, 0);
+    ck_assert_int_eq(read_checkpoint(bytes.p, bytes.n), 0);
+    ck_assert(head_lookup_histogram(head_find(&head, 5), 40, &a, &h));
+    ck_assert_uint_eq(h.count, 40);
+    head_done(&head);
+    for (size_t n = 2; n < bytes.n; n++) {
+        ck_assert_int_eq(read_checkpoint(bytes.p, n), ERR_CORRUPT);
+        head_done(&head);
+    }
+    for (size_t i = 0; i < bytes.n; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            bytes.p[i] = (char)(bytes.p[i] ^ 1 << bit);
+            int code = read_checkpoint(bytes.p, bytes.n);
+            ck_assert(code == 0 || code == ERR_CORRUPT || code == ERR_VERSION);
+            head_done(&head);
+            bytes.p[i] = (char)(bytes.p[i] ^ 1 << bit);
+        }
+    arena_done(&a);
+    strbuf_done(&bytes);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ingest/head");
     TCase *tcase = tcase_create("head");
     tcase_add_test(tcase, any_span_is_read_as_written);
     tcase_add_test(tcase, nothing_gives_nothing);
+    tcase_add_test(tcase, checkpoints_of_before_are_read);
+    tcase_add_test(tcase, damaged_checkpoints_are_refused);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
