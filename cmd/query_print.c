@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/histogram.h"
 #include "base/labels.h"
 
 /* {job="a", x="b"}, with the name before it. */
@@ -60,17 +61,55 @@ static void csv_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
+/* {count:6, sum:-2.5, [-2,-1):3, (0.5,1]:2}, of a histogram's JSON. */
+static void add_histogram(json_t *h, struct strbuf *out)
+{
+    json_t *buckets = json_object_get(h, "buckets");
+    const char *count = json_string_value(json_object_get(h, "count")),
+               *sum = json_string_value(json_object_get(h, "sum"));
+    strbuf_printf(out, "{count:%s, sum:%s", count ? count : "", sum ? sum : "");
+    for (size_t i = 0; i < json_array_size(buckets); i++) {
+        json_t *bucket = json_array_get(buckets, i);
+        json_int_t rule = json_integer_value(json_array_get(bucket, 0));
+        const char *part[3];
+        for (size_t k = 0; k < 3; k++) {
+            const char *text = json_string_value(json_array_get(bucket, k + 1));
+            part[k] = text ? text : "";
+        }
+        strbuf_printf(out, ", %c%s,%s%c:%s", rule == HISTOGRAM_LOWER_IN || rule == HISTOGRAM_BOTH_IN ? '[' : '(',
+                      part[0], part[1], rule == HISTOGRAM_UPPER_IN || rule == HISTOGRAM_BOTH_IN ? ']' : ')', part[2]);
+    }
+    strbuf_add_char(out, '}');
+}
+
 static void print_point(const struct printer *p, const char *series, json_t *point)
 {
     char at[40];
-    const char *value = json_string_value(json_array_get(point, 1));
+    json_t *what = json_array_get(point, 1);
+    struct strbuf histogram = {0};
+    const char *value = json_string_value(what);
     time_text(json_array_get(point, 0), at);
+    if (json_is_object(what))
+        add_histogram(what, &histogram);
     if (p->format == QUERY_CSV) {
         csv_text(p->out, series);
-        fprintf(p->out, ",%s,%s\n", at, value ? value : "");
+        fprintf(p->out, ",%s,", at);
+        if (json_is_object(what))
+            csv_text(p->out, strbuf_z(&histogram));
+        fprintf(p->out, "%s\n", value ? value : "");
     } else {
-        fprintf(p->out, "%-*s  %s  %s\n", p->width, series, at, value ? value : "");
+        fprintf(p->out, "%-*s  %s  %s\n", p->width, series, at,
+                json_is_object(what) ? strbuf_z(&histogram)
+                : value              ? value
+                                     : "");
     }
+    strbuf_done(&histogram);
+}
+
+static void print_points(const struct printer *p, const char *series, json_t *points)
+{
+    for (size_t k = 0; k < json_array_size(points); k++)
+        print_point(p, series, json_array_get(points, k));
 }
 
 /* Two walks for a table: the first finds the width of its first column. */
@@ -81,7 +120,8 @@ static void print_series(struct printer *p, json_t *result, struct arena *a)
     struct strbuf text = {0};
     for (int walk = p->format == QUERY_CSV ? 1 : 0; walk < 2; walk++) {
         for (size_t i = 0; i < n; i++) {
-            json_t *series = json_array_get(result, i), *values = json_object_get(series, "values");
+            json_t *series = json_array_get(result, i);
+            static const char *const one[] = {"value", "histogram"};
             strbuf_clear(&text);
             add_metric(json_object_get(series, "metric"), a, &text);
             if (text.n == 0)
@@ -91,10 +131,13 @@ static void print_series(struct printer *p, json_t *result, struct arena *a)
                 p->width = width > p->width ? width : p->width;
                 continue;
             }
-            for (size_t k = 0; k < json_array_size(values); k++)
-                print_point(p, strbuf_z(&text), json_array_get(values, k));
-            if (!values)
-                print_point(p, strbuf_z(&text), json_object_get(series, "value"));
+            print_points(p, strbuf_z(&text), json_object_get(series, "values"));
+            print_points(p, strbuf_z(&text), json_object_get(series, "histograms"));
+            for (size_t k = 0; k < 2; k++) {
+                json_t *point = json_object_get(series, one[k]);
+                if (point)
+                    print_point(p, strbuf_z(&text), point);
+            }
         }
     }
     strbuf_done(&text);
