@@ -160,6 +160,8 @@ bool range_windows(struct range_series *s, const struct range_function *f, const
         /* `@` fixes the window: one value for all steps. */
         if (!known || f->uses_time || w.end_ms != last.end_ms || !same_params(s, w.step, last.step))
             value = window(s, &w);
+        if (s->histograms && s->code == 0) /* a window of them may take long */
+            s->code = eval_check(s->ev, 0, s->e);
         if (s->code != 0)
             return false;
         known = true;

@@ -14,7 +14,7 @@ static int presence_series(void *ctx, const struct range_samples *samples, struc
     struct vec_series seen = {.v = p->seen};
     range_series_set(&p->series, p->range, samples);
     range_windows(&p->series, range_function_get(FUNCTION_present_over_time), p->range, p->t, &seen);
-    return 0;
+    return p->series.code;
 }
 
 int absent_over_time_call(struct eval *ev, const struct expr *call, const struct times *t, struct value *ret,
