@@ -241,7 +241,7 @@ int size_parse(struct str text, uint64_t *ret_bytes, struct err *e)
         unsigned shift;
     } sizes[] = {{"", 0},     {"B", 0},   {"KB", 10},  {"KiB", 10}, {"MB", 20},
                  {"MiB", 20}, {"GB", 30}, {"GiB", 30}, {"TB", 40},  {"TiB", 40}};
-    const char *want = ": want a whole number with B, KB, MB, GB or TB (powers of 1024), such as 512MB";
+    const char *want = ": want a whole number with B, KB, MB, GB or TB (powers of 1024; KiB to TiB too), such as 512MB";
     uint64_t v;
     size_t at = 0;
     if (!take_digits(text, &at, &v))

@@ -141,7 +141,7 @@ void workload_read_accuracy(struct document *d, const struct node *n, struct acc
         *target = (struct accuracy){ACCURACY_NONE, 0, 0};
         return;
     }
-    if (!node_is_mapping(d, n, "accuracy"))
+    if (!node_is_mapping(d, n, "accuracy, but for none,"))
         return;
     node_check_keys(d, n, "accuracy", known, sizeof known / sizeof *known);
     uint32_t given_n = 0;
@@ -158,7 +158,7 @@ void workload_read_accuracy(struct document *d, const struct node *n, struct acc
                              kinds[i].key);
     }
     if (given_n == 0)
-        document_problem(d, n, "accuracy needs one of rank, relative, cardinality, frequency and error");
+        document_problem(d, n, "accuracy needs one of rank, relative, cardinality, frequency and error, or is none");
     const struct node *v = node_get(n, "failure");
     if (v && node_read_number(d, v, "failure", &target->failure) && !(target->failure >= 0 && target->failure < 1))
         document_problem(d, v, "failure must be a probability from 0 to below 1");

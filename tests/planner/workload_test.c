@@ -51,7 +51,7 @@ static const struct {
     {QUERY_OF("  every: 1m\n  range: {length: 1h, step: 0s}"), "w.yaml:4:29: step must be longer than 0s"},
     {QUERY_OF("  every: 1m\n  range: {length: 11000s, step: 1s}"), "w.yaml:4:10: range has more than 11000 steps"},
     {QUERY_OF("  every: 1m\n  accuracy: {}"), "w.yaml:4:13: accuracy needs one of"},
-    {QUERY_OF("  every: 1m\n  accuracy: some"), "w.yaml:4:13: accuracy must be a mapping"},
+    {QUERY_OF("  every: 1m\n  accuracy: some"), "w.yaml:4:13: accuracy, but for none, must be a mapping"},
     {QUERY_OF("  every: 1m\n  accuracy: {rank: 0}"), "w.yaml:4:20: rank must be above 0 and below 1"},
     {QUERY_OF("  every: 1m\n  accuracy: {rank: NaN}"), "w.yaml:4:20: rank must be a finite number"},
     {QUERY_OF("  every: 1m\n  accuracy: {rank: .1, error: .1}"), "w.yaml:4:31: accuracy has exactly one of"},
