@@ -268,12 +268,17 @@ static int by_labels(const void *pa, const void *pb)
     return labels_cmp(&a->labels, &b->labels);
 }
 
+void series_sort(struct vec_series *v, uint32_t n)
+{
+    if (n > 1)
+        qsort(v, n, sizeof *v, by_labels);
+}
+
 int value_sort_merge(struct eval *ev, struct value *v, const struct times *t, struct err *e)
 {
     uint32_t kept = 0;
     int code = 0;
-    if (v->series_n > 1)
-        qsort(v->series, v->series_n, sizeof *v->series, by_labels);
+    series_sort(v->series, v->series_n);
     for (uint32_t i = 0; i < v->series_n && code == 0; i++) {
         if (kept > 0 && labels_eq(&v->series[kept - 1].labels, &v->series[i].labels))
             code = join_points(ev, &v->series[kept - 1], &v->series[i], t->n, e);

@@ -80,12 +80,6 @@ int group_top_take(struct group_top *x, uint32_t step, uint32_t n, struct err *e
     return 0;
 }
 
-static int by_labels(const void *pa, const void *pb)
-{
-    const struct vec_series *a = pa, *b = pb;
-    return labels_cmp(&a->labels, &b->labels);
-}
-
 int group_top_give(struct group_top *x, const struct labels *by, struct value *ret, size_t *series_cap, struct err *e)
 {
     uint32_t first = ret->series_n;
@@ -101,8 +95,8 @@ int group_top_give(struct group_top *x, const struct labels *by, struct value *r
         x->values[name] = NULL;
     }
     /* topk's own order at an instant is that of the weights. */
-    if (x->input->kind == INPUT_LABEL && x->found_n > 1)
-        qsort(ret->series + first, x->found_n, sizeof *ret->series, by_labels);
+    if (x->input->kind == INPUT_LABEL)
+        series_sort(ret->series + first, x->found_n);
     x->found_n = 0;
     return rc != 0 ? rc : arena_check(x->ev->arena, "query", e);
 }
