@@ -30,7 +30,8 @@ static inline bool char_is_digit(char c) /* ASCII, whatever the locale */
 {
     return c >= '0' && c <= '9';
 }
-int str_cmp(struct str a, struct str b); /* bytewise, then by length */
+int str_cmp(struct str a, struct str b);     /* bytewise, then by length */
+int str_order(const void *a, const void *b); /* that of two struct str, for qsort */
 bool str_has_prefix(struct str s, struct str prefix);
 
 /* Well-formed UTF-8 by RFC 3629 (no surrogates, no overlongs, at most U+10FFFF). */

@@ -23,16 +23,11 @@ static bool is_pushed(enum aggregate_op aggregate, enum statistic statistic)
     return false;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return str_cmp(*(const struct str *)a, *(const struct str *)b);
-}
-
 /* Sorted and each once. False for __name__, which range functions take away, and when memory fails. */
 static bool set_by(struct site_group *g, struct str *by, uint32_t n)
 {
     if (n > 1)
-        qsort(by, n, sizeof *by, by_bytes);
+        qsort(by, n, sizeof *by, str_order);
     g->by = by;
     for (uint32_t i = 0; i < n; i++) {
         if (str_eq(by[i], STR(LABEL_NAME)) || !utf8_valid(by[i].p, by[i].n))

@@ -41,11 +41,6 @@ static int by_matcher(const void *a, const void *b)
     return matcher_cmp(*(const struct matcher *const *)a, *(const struct matcher *const *)b);
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return str_cmp(*(const struct str *)a, *(const struct str *)b);
-}
-
 static void put_matchers(struct strbuf *b, const struct matcher *matchers, uint32_t n)
 {
     const struct matcher **sorted = mem_alloc(n * sizeof *sorted);
@@ -106,7 +101,7 @@ static void put_reduce(struct strbuf *b, const struct view_definition *d)
     struct str *sorted = mem_alloc(d->reduce_n * sizeof *sorted);
     if (d->reduce_n > 0)
         memcpy(sorted, d->reduce, d->reduce_n * sizeof *sorted);
-    qsort(sorted, d->reduce_n, sizeof *sorted, by_bytes);
+    qsort(sorted, d->reduce_n, sizeof *sorted, str_order);
     put_u32(b, d->per_series);
     put_u32(b, d->reduce_n);
     for (uint32_t i = 0; i < d->reduce_n; i++)

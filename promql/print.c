@@ -151,11 +151,6 @@ static void add_offset(struct printer *p, const struct time_modifier *t)
     add_duration(p, t->offset_ms, t->offset_expr);
 }
 
-static int text_order(const void *a, const void *b)
-{
-    return str_cmp(*(const struct str *)a, *(const struct str *)b);
-}
-
 static void print_matcher(struct strbuf *out, const struct matcher *m)
 {
     if (label_name_legacy(m->name))
@@ -184,7 +179,7 @@ static void print_matchers(struct printer *p, const struct expr *e)
     const char *at = all.p;
     for (uint32_t i = 0; i < n; at += texts[i].n, i++)
         texts[i].p = at;
-    qsort(texts, n, sizeof *texts, text_order);
+    qsort(texts, n, sizeof *texts, str_order);
     if (n)
         add(p, "{");
     for (uint32_t i = 0; i < n; i++) {

@@ -128,11 +128,6 @@ void api_series(struct server *s, struct http_request *q, struct http_response *
 
 /* ---- names and values ---- */
 
-static int by_text(const void *pa, const void *pb)
-{
-    return str_cmp(*(const struct str *)pa, *(const struct str *)pb);
-}
-
 /* Names (name empty) or values of a label, over all selectors, each once, sorted. */
 static int collect_texts(struct server *s, struct lookup *l, struct str name, struct str **ret, uint32_t *ret_n,
                          struct err *e)
@@ -162,7 +157,7 @@ static int collect_texts(struct server *s, struct lookup *l, struct str name, st
         memcpy(all + n, part, part_n * sizeof *part);
         n += part_n;
     }
-    qsort(all, n, sizeof *all, by_text);
+    qsort(all, n, sizeof *all, str_order);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++)
         if (i == 0 || !str_eq(all[i], all[kept - 1]))

@@ -4,12 +4,6 @@
 #include "base/alloc.h"
 #include "store/catalog_internal.h"
 
-static int by_bytes(const void *pa, const void *pb)
-{
-    const struct str *a = pa, *b = pb;
-    return str_cmp(*a, *b);
-}
-
 int catalog_label_names(const struct catalog *c, struct arena *a, struct str **ret, uint32_t *ret_n, struct err *e)
 {
     struct str *names = ARENA_ARRAY(a, struct str, c->names_n);
@@ -17,7 +11,7 @@ int catalog_label_names(const struct catalog *c, struct arena *a, struct str **r
         return arena_check(a, "listing label names", e);
     for (size_t i = 0; i < c->names_n; i++)
         names[i] = symbol_str(c->names[i].text);
-    qsort(names, c->names_n, sizeof(*names), by_bytes);
+    qsort(names, c->names_n, sizeof(*names), str_order);
     *ret = names;
     *ret_n = (uint32_t)c->names_n;
     return 0;
@@ -33,7 +27,7 @@ int catalog_label_values(const struct catalog *c, struct str name, struct arena 
         return arena_check(a, "listing label values", e);
     for (size_t i = 0; i < n; i++)
         values[i] = symbol_str(c->pairs[found->pairs[i]].value);
-    qsort(values, n, sizeof(*values), by_bytes);
+    qsort(values, n, sizeof(*values), str_order);
     *ret = values;
     *ret_n = (uint32_t)n;
     return 0;
@@ -64,7 +58,7 @@ static int symbols_list(const struct catalog *c, const struct symbol_set *set, s
     for (size_t i = 0; i < c->symbols_n; i++)
         if (set->seen[i / 8] >> (i % 8) & 1)
             list[n++] = symbol_str(c->symbols[i]);
-    qsort(list, n, sizeof(*list), by_bytes);
+    qsort(list, n, sizeof(*list), str_order);
     *ret = list;
     *ret_n = n;
     return 0;
