@@ -1,5 +1,6 @@
 #include "executor/query.h"
 
+#include "base/duration.h"
 #include "executor/bind.h"
 #include "executor/function_info.h"
 #include "executor/ladder.h"
@@ -350,13 +351,15 @@ int query_run(const struct executor *x, struct str text, const struct query_opti
 static void explain_node(const struct bound *b, uint32_t id, struct strbuf *out)
 {
     const struct plan_node *n = &b->nodes[id];
+    char width[DURATION_TEXT_MAX];
     if (n->op == PLAN_OP_PANE_READ) {
         const struct plan_view *v = &b->plan->views[n->view];
+        duration_format(v->panes.step_ms, width);
         strbuf_printf(out, "%s view %u %s", plan_op_name(n->op), n->view, family_get(v->family)->name);
         for (uint32_t i = 0; i < v->reduce_n && !v->per_series; i++)
             strbuf_printf(out, "%s" STR_FMT, i ? ", " : " by (", STR_ARG(v->reduce[i]));
         strbuf_add_z(out, v->per_series ? "" : v->reduce_n ? ")" : " of all series");
-        strbuf_printf(out, ", %u panes of %lld ms", n->count, (long long)v->panes.step_ms);
+        strbuf_printf(out, ", %u panes of %s", n->count, width);
         for (uint32_t i = 0, said_n = 0; i < b->plan->views_n; i++)
             if (ladder_rolls_up(b->plan, i, n->view))
                 strbuf_printf(out, "%s %u", said_n++ ? "," : ", rolled up by views", i);
@@ -364,8 +367,8 @@ static void explain_node(const struct bound *b, uint32_t id, struct strbuf *out)
         return;
     }
     if (n->op == PLAN_OP_STORED) {
-        strbuf_printf(out, "stored root %u, each %lld ms " STR_FMT "\n", n->stored_root,
-                      (long long)b->plan->stored_roots[n->stored_root].grid.step_ms, STR_ARG(n->expr_text));
+        duration_format(b->plan->stored_roots[n->stored_root].grid.step_ms, width);
+        strbuf_printf(out, "stored root %u each %s  " STR_FMT "\n", n->stored_root, width, STR_ARG(n->expr_text));
         return;
     }
     for (uint32_t i = 0; i < n->in_n; i++)

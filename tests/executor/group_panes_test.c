@@ -246,10 +246,10 @@ START_TEST(explained)
     group_stage_view(&s, "m", FAMILY_SUM, (struct sketch_params){0}, "value", "job path");
     group_stage_view(&s, "m", FAMILY_MAX, (struct sketch_params){0}, "value", "");
     expect_explained("sum by (job) (sum_over_time(m[5m]))", 3600, 0,
-                     "pane_read view 0 sum by (job, path), 5 panes of 60000 ms\n"
+                     "pane_read view 0 sum by (job, path), 5 panes of 1m\n"
                      "estimate sum by (job) (sum_over_time(m[5m]))\n");
     expect_explained("max(max_over_time(m[5m])) + 1", 3000, 60,
-                     "pane_read view 1 max of all series, 5 panes of 60000 ms\n"
+                     "pane_read view 1 max of all series, 5 panes of 1m\n"
                      "estimate max(max_over_time(m[5m]))\nvector max(max_over_time(m[5m])) + 1\n");
     expect_explained("max(max_over_time(m[5m]))", 3000, 50, "why raw: it is no query of the workload, and no view");
 }
