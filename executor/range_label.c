@@ -147,37 +147,74 @@ static bool larger(double a, double b)
     return isnan(b) ? !isnan(a) : a > b;
 }
 
-/* Keep row `at` at time i? It does when fewer than k rows of its group go before it. */
-static bool in_top(const struct row *rows, uint32_t n, uint32_t at, uint32_t i, double k)
+/* At time i row a is of the list rather than row b: it is larger, or as large and comes first. */
+static bool goes_before(const struct row *rows, uint32_t i, uint32_t a, uint32_t b)
 {
-    double v = row_value(&rows[at], i);
-    uint32_t before = 0;
-    for (uint32_t j = 0; j < n; j++) {
-        double other = row_value(&rows[j], i);
-        if (j != at && !value_absent(other))
-            before += larger(other, v) || (!larger(v, other) && j < at);
+    double x = row_value(&rows[a], i), y = row_value(&rows[b], i);
+    return larger(x, y) || (!larger(y, x) && a < b);
+}
+
+/* Puts `at` where the top of a heap was, whose top is the row that goes last. */
+static void sift_down(const struct row *rows, uint32_t i, uint32_t *heap, uint32_t n, uint32_t at)
+{
+    uint32_t hole = 0;
+    for (uint64_t child = 1; child < n; child = 2 * (uint64_t)hole + 1) {
+        if (child + 1 < n && goes_before(rows, i, heap[child], heap[child + 1]))
+            child++;
+        if (!goes_before(rows, i, at, heap[child]))
+            break;
+        heap[hole] = heap[child];
+        hole = (uint32_t)child;
     }
-    return before < floor(k);
+    heap[hole] = at;
+}
+
+static void sift_up(const struct row *rows, uint32_t i, uint32_t *heap, uint32_t hole, uint32_t at)
+{
+    for (; hole > 0 && goes_before(rows, i, heap[(hole - 1) / 2], at); hole = (hole - 1) / 2)
+        heap[hole] = heap[(hole - 1) / 2];
+    heap[hole] = at;
+}
+
+/* Into heap the k rows that go before all others at time i, in no order; returns how many there are. */
+static uint32_t top_at(const struct row *rows, uint32_t n, uint32_t i, double k, uint32_t *heap)
+{
+    uint32_t most = k >= n ? n : k >= 1 ? (uint32_t)k : 0, kept = 0;
+    for (uint32_t at = 0; at < n && most > 0; at++) {
+        if (value_absent(rows[at].sum[i]))
+            continue;
+        if (kept < most)
+            sift_up(rows, i, heap, kept++, at);
+        else if (goes_before(rows, i, at, heap[0]))
+            sift_down(rows, i, heap, kept, at);
+    }
+    return kept;
 }
 
 static int top_of_group(struct label_run *r, const struct row *rows, uint32_t n, struct value *out, struct err *e)
 {
-    for (uint32_t at = 0; at < n; at++) {
-        double *v = value_array_absent(r->ev, r->t->n);
-        int code = eval_check(r->ev, (uint64_t)n * r->t->n, e);
-        bool any = false;
-        for (uint32_t i = 0; code == 0 && i < r->t->n; i++) {
-            if (value_absent(rows[at].sum[i]) || !in_top(rows, n, at, i, r->k[i]))
-                continue;
-            v[i] = row_value(&rows[at], i);
-            any = true;
+    double **v = ARENA_ARRAY(r->ev->arena, double *, n); /* NULL: of no list */
+    uint32_t *heap = ARENA_ARRAY(r->ev->arena, uint32_t, n);
+    int code = arena_check(r->ev->arena, "query", e);
+    if (code == 0)
+        memset(v, 0, n * sizeof *v);
+    for (uint32_t i = 0; code == 0 && i < r->t->n; i++) {
+        code = eval_check(r->ev, 0, e);
+        uint32_t kept = code == 0 ? top_at(rows, n, i, r->k[i], heap) : 0;
+        for (uint32_t h = 0; code == 0 && h < kept; h++) {
+            uint32_t at = heap[h];
+            if (!v[at])
+                v[at] = value_array_absent(r->ev, r->t->n);
+            if (v[at])
+                v[at][i] = row_value(&rows[at], i);
+            else
+                code = arena_check(r->ev->arena, "query", e);
         }
-        if (code != 0)
-            return code;
-        if (any)
-            out->series[out->series_n++] = (struct vec_series){.labels = rows[at].full, .v = v};
     }
-    return 0;
+    for (uint32_t at = 0; code == 0 && at < n; at++)
+        if (v[at])
+            out->series[out->series_n++] = (struct vec_series){.labels = rows[at].full, .v = v[at]};
+    return code;
 }
 
 static int read_groups(struct label_run *r, struct value *out, struct err *e)

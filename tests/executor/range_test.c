@@ -252,6 +252,39 @@ START_TEST(values_of_a_label)
 }
 END_TEST
 
+/* 3,000 values of a label, named as they sort: they rise from 1 at first, fall from 3,000 then, three NaN and three
+ * ties among them. The work is of so many values, not of so many pairs. */
+START_TEST(the_heaviest_of_many_values_of_a_label)
+{
+    char *load = malloc(3000 * 40 + 20), *p = load;
+    ck_assert_ptr_nonnull(load);
+    p += sprintf(p, "load 15s\n");
+    for (int i = 1; i <= 3000; i++) {
+        if (i % 1000 == 500)
+            p += sprintf(p, " q{u=\"%04d\"} NaN 5000\n", i);
+        else
+            p += sprintf(p, " q{u=\"%04d\"} %d %d\n", i, i, 3001 - i);
+    }
+    fixture_load(&f, load);
+    free(load);
+    expect_range(&f, "topk_label_over_time(2, \"u\", q[15s])", 0, 15, 15,
+                 "{u=\"0500\"} _ 5000\n {u=\"1500\"} _ 5000\n {u=\"2999\"} 2999 _\n {u=\"3000\"} 3000 _");
+    expect_range(&f, "topk_label_over_time(4.9, \"u\", q[15s])", 15, 15, 15,
+                 "{u=\"0001\"} 3000\n {u=\"0500\"} 5000\n {u=\"1500\"} 5000\n {u=\"2500\"} 5000");
+    expect(&f, "count(topk_label_over_time(2998, \"u\", q[15s]) > 0)", 0, "{} 2997"); /* and a NaN, which is no more */
+    expect(&f, "count(topk_label_over_time(1e300, \"u\", q[15s]))", 0, "{} 3000");
+    expect(&f, "topk_label_over_time(-1, \"u\", q[15s]) or topk_label_over_time(NaN, \"u\", q[15s])", 0, "");
+    struct executor x = {.source = &f.source};
+    struct query_options o = {.start_ms = 15000, .end_ms = 15000, .limits.samples_max = 100000};
+    struct arena a;
+    struct result r;
+    struct err e = {0};
+    arena_init(&a, 0);
+    ck_assert_int_eq(query_run(&x, STR("topk_label_over_time(5, \"u\", q[1m])"), &o, &a, &r, &e), 0);
+    arena_done(&a);
+}
+END_TEST
+
 START_TEST(rates_of_gauges_are_noted)
 {
     fixture_load(&f, "load 15s\n gauge 1+1x9\n c_total 1+1x9\n h_bucket 1+1x9\n");
@@ -380,6 +413,7 @@ int main(void)
     tcase_add_test(tcase, anchored_and_smoothed);
     tcase_add_test(tcase, quantiles_as_one_vector);
     tcase_add_test(tcase, values_of_a_label);
+    tcase_add_test(tcase, the_heaviest_of_many_values_of_a_label);
     tcase_add_test(tcase, rates_of_gauges_are_noted);
     tcase_add_loop_test(tcase, a_range_is_its_instants, 0, sizeof sliding / sizeof sliding[0]);
     suite_add_tcase(suite, tcase);
