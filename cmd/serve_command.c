@@ -21,6 +21,8 @@ enum {
     KEY_LOOKBACK,
     KEY_TIMEOUT,
     KEY_MAX_SAMPLES,
+    KEY_MAX_SERIES,
+    KEY_MAX_MEMORY,
     KEY_CONCURRENCY,
     KEY_SLOW,
     KEY_RETENTION,
@@ -49,6 +51,8 @@ static const struct argp_option option_list[] = {
     {"lookback-delta", KEY_LOOKBACK, "DURATION", 0, "How far back an instant selector looks (5m)", 1},
     {"query-timeout", KEY_TIMEOUT, "DURATION", 0, "Longest time of one query (2m)", 1},
     {"query-max-samples", KEY_MAX_SAMPLES, "N", 0, "Most raw samples and states one query looks at (50000000)", 1},
+    {"query-max-series", KEY_MAX_SERIES, "N", 0, "Most series one selector of a query matches (2000000)", 1},
+    {"query-max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most memory of one query (2GiB)", 1},
     {"query-max-concurrency", KEY_CONCURRENCY, "N", 0, "Queries that run at once (20)", 1},
     {"slow-query-log", KEY_SLOW, "DURATION", 0, "Log queries that take as long or longer", 1},
     {"kept-panes-memory", KEY_KEPT, "SIZE", 0, "Most memory of panes that are kept on first read (256MiB)", 1},
@@ -133,6 +137,12 @@ static error_t take_query(int key, char *arg, struct argp_state *state, struct s
         return 0;
     case KEY_MAX_SAMPLES:
         s->query_samples_max = option_number(state, "--query-max-samples", arg, 1, UINT64_C(1) << 40);
+        return 0;
+    case KEY_MAX_SERIES:
+        s->query_series_max = (uint32_t)option_number(state, "--query-max-series", arg, 1, UINT32_MAX);
+        return 0;
+    case KEY_MAX_MEMORY:
+        s->query_memory_max = option_bytes(state, "--query-max-memory", arg);
         return 0;
     case KEY_CONCURRENCY:
         s->query_concurrency = (uint32_t)option_number(state, "--query-max-concurrency", arg, 1, 1000);

@@ -61,7 +61,12 @@ static int read_call(struct server *s, struct http_request *q, struct query_call
     c.options.lookback_ms = lookback_ms;
     c.options.default_accuracy = (struct accuracy){.kind = ACCURACY_EXACT};
     query_limits_default(&c.options.limits);
-    c.options.limits.samples_max = s->options.query_samples_max;
+    if (s->options.query_samples_max)
+        c.options.limits.samples_max = s->options.query_samples_max;
+    if (s->options.query_series_max)
+        c.options.limits.series_max = s->options.query_series_max;
+    if (s->options.query_memory_max)
+        c.options.limits.memory_bytes = s->options.query_memory_max;
     c.options.limits.deadline_ns = c.start_ns + (uint64_t)shorter(timeout_ms, s->options.query_timeout_ms) * 1000000;
     c.stats = http_param(q, "stats").n > 0;
     *ret = c;

@@ -26,7 +26,6 @@ void server_options_default(struct server_options *o)
                                  .path_prefix = "",
                                  .lookback_ms = 300000,
                                  .query_timeout_ms = 120000,
-                                 .query_samples_max = 50000000,
                                  .query_concurrency = 20,
                                  .sync_by_timer = true};
 }
@@ -39,8 +38,6 @@ static void options_complete(struct server_options *o)
         o->lookback_ms = defaults.lookback_ms;
     if (o->query_timeout_ms == 0)
         o->query_timeout_ms = defaults.query_timeout_ms;
-    if (o->query_samples_max == 0)
-        o->query_samples_max = defaults.query_samples_max;
     if (o->query_concurrency == 0)
         o->query_concurrency = defaults.query_concurrency;
     if (!o->path_prefix || strcmp(o->path_prefix, "/") == 0)

@@ -32,7 +32,9 @@ struct server_options {
     int64_t lookback_ms;        /* 0 = 5 m */
     int64_t query_timeout_ms;   /* 0 = 2 m */
     int64_t slow_query_ms;      /* log queries that took as long; 0 = none */
-    uint64_t query_samples_max; /* 0 = 50,000,000 */
+    uint64_t query_samples_max; /* this and the next two: 0 = as query_limits_default says */
+    uint32_t query_series_max;  /* of one selector */
+    uint64_t query_memory_max;  /* bytes */
     uint32_t query_concurrency; /* 0 = 20 */
     int64_t raw_retention_ms;   /* shown in runtimeinfo */
     bool sync_by_timer;         /* wal_fsync: interval */
