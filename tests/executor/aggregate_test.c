@@ -200,6 +200,48 @@ START_TEST(best_of_groups_of_sums)
 }
 END_TEST
 
+/* Each counter's reset is corrected before they are added up: 80 and 65 * 120 / 105. The increase of the sum, which
+ * falls by 955 once, would be 200. */
+START_TEST(sums_of_increases)
+{
+    fixture_load(&f, "load 15s\n x{i=\"a\"} _ 10+10x7\n x{i=\"b\"} _ 1000+10x3 5+10x3\n");
+    expect(&f, "sum(increase(x[2m]))", 120, "{} 154.28571428571428");
+    expect(&f, "sum(rate(x[2m])) * 120", 120, "{} 154.28571428571428");
+}
+END_TEST
+
+/* Every aggregation over every function of ranges has its own labels and no others: three series that grow with 1, 2
+ * and 3 times the time, two of one host. Values of the three functions are 1, 2 and 3 times `unit`. */
+START_TEST(functions_under_aggregations)
+{
+    static const struct {
+        const char *function;
+        double unit;
+    } functions[] = {{"rate", 1},           {"increase", 300},      {"sum_over_time", 3150}, {"avg_over_time", 157.5},
+                     {"min_over_time", 15}, {"max_over_time", 300}, {"last_over_time", 300}};
+    static const struct {
+        const char *op;
+        double a, b; /* of 1 and 2; of 3 */
+    } ops[] = {{"sum", 3, 3}, {"avg", 1.5, 3}, {"min", 1, 3}, {"max", 2, 3}, {"quantile", 1.5, 3}};
+    char query[120], expected[120];
+    fixture_load(&f, "load 15s\n http{host=\"a\",path=\"/x\"} 0+15x30\n http{host=\"a\",path=\"/y\"} 0+30x30\n"
+                     " http{host=\"b\",path=\"/x\"} 0+45x30\n");
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+            snprintf(query, sizeof query, "%s by (host) (%s%s(http[5m]))", ops[k].op,
+                     strcmp(ops[k].op, "quantile") == 0 ? "0.5, " : "", functions[i].function);
+            snprintf(expected, sizeof expected, "{host=\"a\"} %.17g\n{host=\"b\"} %.17g", ops[k].a * functions[i].unit,
+                     ops[k].b * functions[i].unit);
+            expect(&f, query, 300, expected);
+        }
+        snprintf(query, sizeof query, "count by (host) (%s(http[5m]))", functions[i].function);
+        expect(&f, query, 300, "{host=\"a\"} 2\n{host=\"b\"} 1");
+    }
+    expect(&f, "sum by (host) (count_over_time(http[5m]))", 300, "{host=\"a\"} 40\n{host=\"b\"} 20");
+    expect(&f, "sum by (host) (rate(http[5m]))", 310, "{host=\"a\"} 3\n{host=\"b\"} 3");
+}
+END_TEST
+
 /* Which series a ratio takes is Prometheus 3's choice: hashes of these sets over 2^64 are 0.237, 0.335, 0.506, 0.025.
  */
 START_TEST(ratio_takes_prometheus_series)
@@ -275,6 +317,8 @@ int main(void)
     tcase_add_test(tc, best_of_groups_of_sums);
     tcase_add_test(tc, best_over_a_range);
     tcase_add_test(tc, equals_go_by_labels);
+    tcase_add_test(tc, sums_of_increases);
+    tcase_add_test(tc, functions_under_aggregations);
     tcase_add_test(tc, ratio_takes_prometheus_series);
     tcase_add_test(tc, values_are_counted);
     tcase_add_test(tc, quantiles_interpolate);

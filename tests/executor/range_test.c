@@ -115,6 +115,8 @@ START_TEST(reset_is_corrected_and_the_edge_extrapolated)
     expect(&f, "rate(c[5m])", 300, "{} 0.64912280701754");
     expect_range(&f, "increase(c[5m])", 300, 300, 15, "{} 194.73684210526315");
     expect(&f, "(increase(c[5m]))", 300, "{} 194.73684210526315");
+    expect(&f, "increase(c[5m]) * 1", 300, "{} 194.73684210526315");
+    expect_range(&f, "increase(c[5m]) * 1", 300, 300, 15, "{} 194.73684210526315");
 }
 END_TEST
 

@@ -2,6 +2,7 @@
  * over the samples loaded, by Prometheus' documentation. */
 #include <check.h>
 #include <math.h>
+#include <string.h>
 
 #include "expect.h"
 #include "suite.h"
@@ -55,10 +56,21 @@ START_TEST(stale_marker_ends_a_series_at_once)
     expect(&f, "st", 59.999, "st{pod=\"old\"} 1");
     expect(&f, "st", 60, "st{pod=\"new\"} 1");
     expect(&f, "st", 90, "st{pod=\"new\"} 1");
+    expect(&f, "sum(st)", 90, "{} 1");
     expect(&f, "count_over_time(st{pod=\"old\"}[5m])", 90, "{pod=\"old\"} 4");
     expect(&f, "last_over_time(st{pod=\"old\"}[1m])", 90, "st{pod=\"old\"} 1");
     expect(&f, "absent_over_time(st{pod=\"old\"}[1m])", 300, "{pod=\"old\"} 1");
     expect(&f, "absent_over_time(st{pod=\"new\"}[1m])", 300, "");
+}
+END_TEST
+
+/* Nobody says that the old one ended: it counts for as long as one looks back. */
+START_TEST(without_a_marker_a_series_lingers)
+{
+    fixture_load(&f, "load 15s\n st{pod=\"old\"} 1x3\n st{pod=\"new\"} _x4 1x40\n");
+    expect(&f, "sum(st)", 60, "{} 2");
+    expect(&f, "sum(st)", 344.999, "{} 2");
+    expect(&f, "sum(st)", 345, "{} 1");
 }
 END_TEST
 
@@ -75,6 +87,17 @@ START_TEST(a_real_nan_is_data)
     fixture_load(&f, "load 15s\n m 1 NaN\n");
     expect(&f, "m", 15, "m NaN");
     expect(&f, "count_over_time(m[1m])", 15, "{} 2");
+    /* Its neighbours among the bits are numbers, too: quiet ones, another payload, the sign. */
+    static const uint64_t bits[] = {0x7ff8000000000001, 0x7ff8000000000002, 0x7ff0000000000001, 0x7ff0000000000003,
+                                    0xfff0000000000002};
+    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
+        double v;
+        memcpy(&v, &bits[i], sizeof v);
+        fixture_add(&f, "n", 1000 * (int64_t)i, v);
+        expect(&f, "n", (double)i, "n NaN");
+        expect(&f, "count_over_time(n[1m])", (double)i,
+               (const char *const[]){"{} 1", "{} 2", "{} 3", "{} 4", "{} 5"}[i]);
+    }
 }
 END_TEST
 
@@ -283,6 +306,7 @@ int main(void)
     tcase_add_test(tcase, ranges_of_whole_milliseconds);
     tcase_add_test(tcase, look_back_ends_at_five_minutes);
     tcase_add_test(tcase, stale_marker_ends_a_series_at_once);
+    tcase_add_test(tcase, without_a_marker_a_series_lingers);
     tcase_add_test(tcase, a_series_comes_back_after_a_marker);
     tcase_add_test(tcase, a_real_nan_is_data);
     tcase_add_test(tcase, matchers_choose_series);

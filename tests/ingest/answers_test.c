@@ -150,6 +150,59 @@ START_TEST(average_of_averages)
 }
 END_TEST
 
+/* Twenty samples of 10: a count that adds values up gives 200, an average of counts 1. */
+START_TEST(counts_are_no_sums)
+{
+    double v[20];
+    for (int i = 0; i < 20; i++)
+        v[i] = 10;
+    OPEN("count_over_time(m[5m])", "avg_over_time(m[5m])");
+    send_each_15_s(v, 20);
+    ck_assert_double_eq(ask("count_over_time(m[5m])", 300, SOURCE_PANES), 20);
+    ck_assert_double_eq(ask("avg_over_time(m[5m])", 300, SOURCE_PANES), 10);
+    rig_done(&rig);
+}
+END_TEST
+
+/* A sample on each edge of a pane: (300, 600] has 6 .. 10. With its left edge it is 45 of 6, without its right one 35.
+ */
+START_TEST(edges_of_windows)
+{
+    double v[11];
+    int times_s[11];
+    for (int i = 0; i < 11; i++) {
+        v[i] = i;
+        times_s[i] = 60 * i;
+    }
+    OPEN("sum_over_time(m[5m])", "count_over_time(m[5m])", "last_over_time(m[1m])");
+    send_at(v, times_s, 11);
+    ck_assert_double_eq(ask("sum_over_time(m[5m])", 600, SOURCE_PANES), 40);
+    ck_assert_double_eq(ask("count_over_time(m[5m])", 600, SOURCE_PANES), 5);
+    ck_assert_double_eq(ask("last_over_time(m[1m])", 600, SOURCE_PANES), 10);
+    rig_done(&rig);
+}
+END_TEST
+
+/* A window of the future is what there is of it: asked before its samples came, and the same again after each. */
+START_TEST(windows_of_the_future)
+{
+    static const char *const query = "sum_over_time(m[1m] offset -1m)";
+    OPEN(query);
+    send_one("other", start_ms - 600000, 0);
+    double sum = 0;
+    for (int i = 1; i <= 12; i++) {
+        send_one("m{s=\"0\"}", start_ms + 15000 * i, i);
+        sum += i > 4 && i <= 8 ? i : 0;
+        bool found;
+        double v = rig_value(&rig, query, start_ms + 60000, false, &found);
+        ck_assert_msg(found == (i > 4) && (!found || v == sum), "%d samples: %g, not %g", i, v, sum);
+    }
+    send_one("other", start_ms + 225000, 0);
+    ck_assert_double_eq(ask(query, 60, SOURCE_PANES), 5 + 6 + 7 + 8);
+    rig_done(&rig);
+}
+END_TEST
+
 /* NaN and +Inf among the samples, phi outside [0, 1]. A sketch knows no NaN; where its state says that there was one
  * the answer is raw's, and so is each answer the same whatever the accuracy. */
 START_TEST(quantiles_of_odd_values)
@@ -177,6 +230,128 @@ START_TEST(quantiles_of_odd_values)
         }
         rig_done(&rig);
     }
+}
+END_TEST
+
+/* ---- several series ---- */
+
+/* Every series each 15 s from start + 15 s, n times; then time goes on until all windows are sealed. */
+static void send_all(const char *const *series, size_t series_n, double (*value)(size_t series, int k), int n)
+{
+    send_one("other", start_ms - 600000, 0);
+    for (int k = 1; k <= n; k++) {
+        for (size_t s = 0; s < series_n; s++)
+            send_one(series[s], start_ms + 15000 * k, value(s, k));
+    }
+    send_one("other", start_ms + (15 * n + 59) / 60 * 60000 + 45000, 0);
+}
+
+/* The answer from panes has this many series; label = group has the value. */
+static void expect(const char *query, int at_s, uint32_t series_n, const char *label, const char *group, double value)
+{
+    struct executor x = {.plan = rig.plan, .source = ingest_source(rig.ingest)};
+    struct query_options o = {.start_ms = start_ms + at_s * 1000, .end_ms = start_ms + at_s * 1000};
+    struct arena a;
+    struct result r;
+    struct err e = {0};
+    arena_init(&a, 0);
+    ck_assert_msg(query_run(&x, str_of(query), &o, &a, &r, &e) == 0, "%s: %s", query, e.message);
+    ck_assert_msg(r.sources == SOURCE_PANES, "%s was read from sources %u", query, r.sources);
+    ck_assert_msg(r.series_n == series_n, "%s: %u series, not %u", query, r.series_n, series_n);
+    bool found = false;
+    for (uint32_t i = 0; i < r.series_n; i++) {
+        if (!str_eq(labels_get(&r.series[i].labels, str_of(label)), str_of(group)))
+            continue;
+        ck_assert_double_eq_tol(r.series[i].v[0], value, 1e-9 * value);
+        found = true;
+    }
+    ck_assert_msg(found, "%s: no series with %s=\"%s\"", query, label, group);
+    arena_done(&a);
+}
+
+/* 1, 2 and 3 times the time, in seconds. */
+static double steady(size_t series, int k)
+{
+    return 15.0 * k * (double)(series + 1);
+}
+
+START_TEST(functions_under_aggregations)
+{
+    static const char *const series[] = {"m{host=\"a\",path=\"/x\"}", "m{host=\"a\",path=\"/y\"}",
+                                         "m{host=\"b\",path=\"/x\"}"};
+    static const struct {
+        const char *function;
+        double unit; /* the value of the first series */
+    } functions[] = {{"rate", 1},           {"increase", 300},      {"sum_over_time", 3150}, {"avg_over_time", 157.5},
+                     {"min_over_time", 15}, {"max_over_time", 300}, {"last_over_time", 300}};
+    static const struct {
+        const char *op;
+        double a, b; /* of 1 and 2; of 3 */
+    } ops[] = {{"sum by (host) (", 3, 3},
+               {"avg by (host) (", 1.5, 3},
+               {"min by (host) (", 1, 3},
+               {"max by (host) (", 2, 3},
+               {"quantile by (host) (0.5, ", 1.5, 3}};
+    enum { FUNCTIONS = sizeof functions / sizeof *functions, OPS = sizeof ops / sizeof *ops, N = FUNCTIONS * OPS };
+    static char text[N][100];
+    const char *queries[N];
+    for (int i = 0; i < N; i++) {
+        snprintf(text[i], sizeof text[i], "%s%s(m[5m]))", ops[i % OPS].op, functions[i / OPS].function);
+        queries[i] = text[i];
+    }
+    open_with(queries, N);
+    send_all(series, 3, steady, 20);
+    for (int i = 0; i < N; i++) {
+        expect(queries[i], 300, 2, "host", "a", ops[i % OPS].a * functions[i / OPS].unit);
+        expect(queries[i], 300, 2, "host", "b", ops[i % OPS].b * functions[i / OPS].unit);
+    }
+    rig_done(&rig);
+}
+END_TEST
+
+/* 10, 20 .. 80; 1000 .. 1030, then 5 .. 35. */
+static double with_reset(size_t series, int k)
+{
+    return series == 0 ? 10 * k : k <= 4 ? 990 + 10 * k : 10 * k - 45;
+}
+
+/* 80, and 65 * 120 / 105 of the one that starts again. The increase of their sum would be 200. */
+START_TEST(sums_of_increases)
+{
+    static const char *const series[] = {"m{s=\"a\"}", "m{s=\"b\"}"};
+    static const char *const queries[] = {"sum(increase(m[2m]))", "sum(rate(m[2m]))"};
+    open_with(queries, 2);
+    send_all(series, 2, with_reset, 8);
+    expect(queries[0], 120, 1, "s", "", 80 + 65 * 120 / 105.0);
+    expect(queries[1], 120, 1, "s", "", (80 + 65 * 120 / 105.0) / 120);
+    rig_done(&rig);
+}
+END_TEST
+
+static double constant(size_t series, int k)
+{
+    static const double values[] = {140, 280, 70, 140, 210, 420};
+    (void)k;
+    return values[series];
+}
+
+/* Each job has a first one. */
+START_TEST(best_of_groups)
+{
+    static const char *const series[] = {"m{instance=\"i-1\",job=\"backend\"}",  "m{instance=\"i-2\",job=\"backend\"}",
+                                         "m{instance=\"i-1\",job=\"frontend\"}", "m{instance=\"i-2\",job=\"frontend\"}",
+                                         "m{instance=\"i-1\",job=\"worker\"}",   "m{instance=\"i-2\",job=\"worker\"}"};
+    static const char *const queries[] = {"topk by (job) (1, sum_over_time(m[5m]))",
+                                          "bottomk by (job) (1, sum_over_time(m[5m]))"};
+    open_with(queries, 2);
+    send_all(series, 6, constant, 20);
+    expect(queries[0], 300, 3, "job", "backend", 5600);
+    expect(queries[0], 300, 3, "job", "frontend", 2800);
+    expect(queries[0], 300, 3, "job", "worker", 8400);
+    expect(queries[1], 300, 3, "job", "backend", 2800);
+    expect(queries[1], 300, 3, "job", "frontend", 1400);
+    expect(queries[1], 300, 3, "job", "worker", 4200);
+    rig_done(&rig);
 }
 END_TEST
 
@@ -270,7 +445,13 @@ int main(void)
     tcase_add_test(tcase, sum_of_far_apart);
     tcase_add_test(tcase, average_of_the_greatest);
     tcase_add_test(tcase, average_of_averages);
+    tcase_add_test(tcase, counts_are_no_sums);
+    tcase_add_test(tcase, edges_of_windows);
+    tcase_add_test(tcase, windows_of_the_future);
     tcase_add_test(tcase, quantiles_of_odd_values);
+    tcase_add_test(tcase, functions_under_aggregations);
+    tcase_add_test(tcase, sums_of_increases);
+    tcase_add_test(tcase, best_of_groups);
     tcase_add_test(tcase, a_damaged_pane_is_set_aside);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
