@@ -82,6 +82,8 @@ class Generator:
         return out
 
     def duration(self):
+        if self.chance(0.04):
+            return self.pick(["5m + 15s", "2 * 1m", "10m / 4", "5m - 47s", "(1m + 30s) * 2", "2 ^ 2 * 30s", "7m % 4m"])
         return self.pick(["15s", "30s", "1m", "1m", "2m", "5m", "5m", "5m", "10m", "20m", "7m30s", "47s", "1ms", "1h", "61s"])
 
     def matrix(self, metrics, depth):
