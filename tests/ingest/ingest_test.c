@@ -282,6 +282,35 @@ START_TEST(backfill_builds_what_readers_reach)
 }
 END_TEST
 
+/* Samples came before the plan did, and go on coming: what was built up to now is no more than that, and the windows
+ * that were open then are whole when they are sealed. Series of rounds 0 .. 62, of which 58 .. 62 came later. */
+START_TEST(backfill_leaves_the_newest_windows_open)
+{
+    rig_open(&rig, NULL);
+    for (int k = 0; k <= 57; k++)
+        send_round(k, 20);
+    rig.workload = workload;
+    rig_reopen(&rig);
+    rig_tick(&rig, t0 + 575 * SECOND);
+    ck_assert_uint_eq(ingest_backfill_left(rig.ingest), 0);
+    uint32_t sources;
+    for (int last = 58; last <= 62; last++) {
+        send_round(last, 20);
+        for (int k = 55; k <= last; k++)
+            ck_assert_double_eq(value_at("sum_over_time(m{i=\"3\"}[1m])", t0 + k * 10 * SECOND),
+                                sum_of_rounds(k - 5, k, 3));
+        /* The same time asked for again, with what has come for it since. */
+        ck_assert_double_eq(value_at("sum_over_time(m{i=\"3\"}[1m])", t0 + 620 * SECOND), sum_of_rounds(57, last, 3));
+    }
+    for (int k = 63; k < 70; k++)
+        send_round(k, 20);
+    ck_assert_double_eq(value_at("sum_over_time(m{i=\"3\"}[1m])", t0 + 620 * SECOND), sum_of_rounds(57, 62, 3));
+    ck_assert_uint_eq(rig_count(&rig, "sum_over_time(m[1m])", t0 + 620 * SECOND, false, &sources), 20);
+    ck_assert_uint_eq(sources, SOURCE_PANES);
+    rig_done(&rig);
+}
+END_TEST
+
 /* ---- restart ---- */
 
 START_TEST(samples_survive_stop_and_crash)
@@ -390,6 +419,7 @@ int main(void)
     tcase_add_test(tcase, one_refresh_a_window);
     tcase_add_test(tcase, late_sample_changes_the_next_answer);
     tcase_add_test(tcase, backfill_builds_what_readers_reach);
+    tcase_add_test(tcase, backfill_leaves_the_newest_windows_open);
     tcase_add_test(tcase, samples_survive_stop_and_crash);
     tcase_add_test(tcase, read_only_sees_all_and_changes_nothing);
     tcase_add_test(tcase, checkpoints_keep_what_is_read);
