@@ -28,6 +28,7 @@ SPAN_S, STEP_S = 600, 60
 KNOWN_HERE = [
     (r"\b(topk|bottomk)\b", "only ", "metrics of one kind have equal values here and there: which of equal series is taken"),
     (r"__name__", ": text ", "names are dropped late: equal labels meet in an operator here, in the function below it there"),
+    (r"k\(NaN", ": text Parameter value is NaN", "Prometheus after 3.5 says so, too"),
 ]
 
 
