@@ -68,7 +68,7 @@ def check_tables(folder):
     assert abs(total(run(path, "--json", "--memory-limit", "1MiB")[1]) / rows["--memory-limit 1MiB"] - 1) < 1e-4
     for setting, said in (("--interval=nobody=3s", "no query's name"), ("--interval=p99", "not QUERY=VALUE"),
                           ("--interval=p99=soon", "not a valid duration"), ("--interval=p99=0s", "longer than 0s"),
-                          ("--accuracy=p99=rank:2", "below 1"), ("--accuracy=p99=loose", "accuracy must be"),
+                          ("--accuracy=p99=rank:2", "below 1"), ("--accuracy=p99=loose", "must be a mapping"),
                           ("--accuracy=9=exact", "no query's name"), ("--memory-limit=much", "--memory-limit much")):
         code, stdout, stderr = run(path, setting)
         assert code == 1 and said in stderr and stdout == "", (setting, code, stderr)
