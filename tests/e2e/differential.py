@@ -48,7 +48,9 @@ KNOWN = [
     (r"info\(", "^range: ", "info() over a range mixes up its series when one of them ends (seen in Prometheus 3.5)"),
     (r"absent(_over_time)?\(.*\b(\w+)[!=][=~]?\"[^\"]*\".*\b\2[!=][=~]?\"", "only ", "absent() of a label with two matchers says nothing of it"),
     (r"\^.*%", r"\d", "the remainder of a power: one unit in the last place of pow() is all of it"),
-    (r"histogram_fraction\(.*h_bucket", "", "Prometheus 3.5 leaves classic buckets unsorted there: NaN, as +Inf sorts first"),
+    (r"histogram_fraction\(.*h_bucket", "theirs nan", "Prometheus 3.5 leaves classic buckets unsorted there: NaN, as +Inf sorts first"),
+    (r"(?=.*histogram_fraction\(.*h_bucket).*( ([=!]=|[<>])|(day|hour|minute|month|year)\w*\(|changes|resets|clamp|atan2|\^)", "",
+     "and what comparisons, dates and the like make of that NaN"),
     (r"mad_over_time\(.*g_special", "", "a window with NaN has no median (Prometheus since 3.14)"),
     (r"std(dev|var).*(timestamp|ts_of|g_large|time\(\))", r"e|\d", "cancellation: small deviations of large values"),
 ]
