@@ -49,6 +49,7 @@ KNOWN = [
     (r"info\(.*\[[^\]]*:", "", "and so it does in a subquery"),
     (r"absent(_over_time)?\(.*\b(\w+)[!=][=~]?\"[^\"]*\".*\b\2[!=][=~]?\"", "only ", "absent() of a label with two matchers says nothing of it: theirs goes by which comes first"),
     (r"\^.*%", r"\d", "the remainder of a power: one unit in the last place of pow() is all of it"),
+    (r"time\(\) % .*std(dev|var)", r"^(instant|range): .*\d, theirs \d", "the remainder of a large value by a deviation: its last place is all of it"),
     (r"histogram_fraction\(.*h_bucket", "theirs nan", "Prometheus 3.5 leaves classic buckets unsorted there: NaN, as +Inf sorts first"),
     (r"(?=.*histogram_fraction\(.*h_bucket).*( ([=!]=|[<>])|(day|hour|minute|month|year)\w*\(|changes|resets|clamp|atan2|\^)", "",
      "and what comparisons, dates and the like make of that NaN"),
