@@ -1,7 +1,5 @@
 #include "executor/bind.h"
 
-#include <math.h>
-
 #include "executor/panes.h"
 #include "executor/stored.h"
 #include "plan/series_order.h"
@@ -24,30 +22,6 @@ struct binder {
     uint32_t nodes_n, edges_n;
     size_t nodes_cap, edges_cap;
 };
-
-struct accuracy view_guarantee(const struct plan_view *v, enum statistic statistic, double failure)
-{
-    const struct family_info *f = family_get(v->family);
-    const struct family_readout *readout = f ? family_readout(f, statistic) : NULL;
-    struct accuracy nothing = {.kind = ACCURACY_NONE}, exact = {.kind = ACCURACY_EXACT};
-    if (!readout)
-        return (struct accuracy){0};
-    if (readout->merged == MERGED_APPROXIMATE)
-        return nothing;
-    bool quantile = statistic == STATISTIC_QUANTILE || statistic == STATISTIC_QUANTILE_RANK;
-    if (v->family == FAMILY_KLL && quantile)
-        return (struct accuracy){ACCURACY_RANK, kll_rank_error(v->params.k), 0.01};
-    if (v->family == FAMILY_DDSKETCH && quantile)
-        return (struct accuracy){ACCURACY_RELATIVE, v->params.alpha, 0};
-    if (v->family == FAMILY_HLL)
-        return accuracy_of_cardinality(hll_standard_error(v->params.p), failure);
-    if (v->family == FAMILY_KMV)
-        return accuracy_of_cardinality(kmv_standard_error(v->params.k), failure);
-    double l2 = statistic == STATISTIC_L2 ? countsketch_l2_error(v->params.width, v->params.depth, failure) : NAN;
-    if (!isnan(l2))
-        return (struct accuracy){ACCURACY_RELATIVE, l2, failure};
-    return readout->merged == MERGED_EXACT ? exact : nothing; /* no rule says how exact it is */
-}
 
 static bool same_matchers(const struct matcher *a, uint32_t a_n, const struct matcher *b, uint32_t b_n)
 {
@@ -86,7 +60,7 @@ static bool view_serves(const struct binder *b, const struct plan_view *v, const
         return false;
     if (!same_matchers(source->matchers, source->matchers_n, site->selector->matchers, site->selector->matchers_n))
         return false;
-    struct accuracy have = view_guarantee(v, site->statistic, want->failure);
+    struct accuracy have = accuracy_of_states(v->family, &v->params, site->statistic, want->failure);
     return have.kind && accuracy_meets(&have, want) && panes_fit(v, site, b->times) != PANES_UNFIT;
 }
 

@@ -26,8 +26,4 @@ int bind_query(const struct plan *plan, const struct expr *resolved, const struc
 /* The site an estimate's tree is: of one series, or a group site; ret->group lives in `a`. False: it is none. */
 bool estimate_site_of(const struct expr *e, struct arena *a, struct site *ret);
 
-/* What a readout of `statistic` from this view is guaranteed to, merged over panes and groups, by those that trade
- * error for failure with this `failure`. ACCURACY_NONE: it promises nothing; kind 0: it is not to be had. */
-struct accuracy view_guarantee(const struct plan_view *v, enum statistic statistic, double failure);
-
 #endif

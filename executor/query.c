@@ -156,7 +156,7 @@ static int eval_node(struct run *r, uint32_t id, struct value *ret, struct err *
 static void note_guarantee(struct run *r, const struct plan_view *view, const struct plan_node *node)
 {
     const double failure = 0.01;
-    struct accuracy guarantee = view_guarantee(view, node->statistic, failure);
+    struct accuracy guarantee = accuracy_of_states(view->family, &view->params, node->statistic, failure);
     struct strbuf text = {0};
     if (guarantee.kind == ACCURACY_EXACT)
         return;

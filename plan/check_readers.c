@@ -2,7 +2,6 @@
  * Readers: queries and stored roots, each with the grid of times it is evaluated at. What a reader reaches must serve
  * every one of those times: pane ends stand where its windows end, states are kept as long as it looks back.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -81,28 +80,6 @@ static int check_stored_reader(struct check *c, const struct reader *r, const st
     return 0;
 }
 
-/* The best that states of a view may promise of a statistic to those who accept `failure`; kind 0: no rule says how
- * exact it is. */
-static struct accuracy best_promise(const struct plan_view *v, enum statistic statistic, double failure)
-{
-    switch (v->family) {
-    case FAMILY_KLL:
-        return (struct accuracy){ACCURACY_RANK, kll_rank_error(v->params.k), 0.01};
-    case FAMILY_DDSKETCH:
-        return (struct accuracy){ACCURACY_RELATIVE, v->params.alpha, 0};
-    case FAMILY_HLL:
-    case FAMILY_KMV:
-        return (struct accuracy){ACCURACY_CARDINALITY, 0, 0};
-    default:
-        break;
-    }
-    enum merged_error merged = family_readout(family_get(v->family), statistic)->merged;
-    double l2 = statistic == STATISTIC_L2 ? countsketch_l2_error(v->params.width, v->params.depth, failure) : NAN;
-    if (!isnan(l2))
-        return (struct accuracy){ACCURACY_RELATIVE, l2, failure};
-    return merged == MERGED_EXACT ? (struct accuracy){ACCURACY_EXACT, 0, 0} : (struct accuracy){0};
-}
-
 /* The promise of one estimate, as far as its parameters can tell; what lies between it and the root is not judged. */
 static int check_promise(struct check *c, const struct reader *r, uint32_t node)
 {
@@ -114,15 +91,13 @@ static int check_promise(struct check *c, const struct reader *r, uint32_t node)
     if (check_is_unbounded(c, n))
         return check_fail(c, r->what, r->id, "approximate_merge", "%s of merged %s states in view %u has no bound",
                           statistic_name(n->statistic), family_get(v->family)->name, check_input(c->p, n, 0)->view);
-    struct accuracy best = best_promise(v, n->statistic, promise ? promise->failure : 0);
+    struct accuracy best = accuracy_of_states(v->family, &v->params, n->statistic, promise ? promise->failure : 0);
     if (!promise || best.kind == ACCURACY_EXACT)
         return 0;
-    bool sound = best.kind && promise->kind != ACCURACY_EXACT;
-    if (sound && node == r->root) {
-        /* Error and failure trade against each other: only a promise that is no laxer in failure must pay in error. */
-        bool pays = promise->error >= best.error * (1 - 1e-9) || promise->failure > best.failure;
-        sound = promise->kind == best.kind && pays;
-    }
+    bool sound = best.kind != ACCURACY_NONE && promise->kind != ACCURACY_EXACT;
+    if (sound && node == r->root)
+        sound = promise->kind == best.kind && promise->error >= best.error * (1 - 1e-9) &&
+                promise->failure >= best.failure * (1 - 1e-9);
     if (!sound)
         return check_fail(c, r->what, r->id, "guarantee_unfounded", "%s in view %u cannot give %s error %g",
                           family_get(v->family)->name, check_input(c->p, n, 0)->view, accuracy_kind_name(promise->kind),

@@ -1,6 +1,7 @@
 /* Plans: names, the trees and matchers a plan owns, and the small rules that hang on its structs alone. */
 #include "plan/plan.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -217,6 +218,35 @@ struct accuracy accuracy_of_cardinality(double standard_error, double failure)
 {
     double n = accuracy_sigmas(failure);
     return (struct accuracy){ACCURACY_CARDINALITY, n * standard_error, n == 1 ? 0.35 : n == 2 ? 0.05 : 0.01};
+}
+
+struct accuracy accuracy_of_states(enum family family, const struct sketch_params *params, enum statistic statistic,
+                                   double failure)
+{
+    const struct family_readout *readout = family_readout(family_get(family), statistic);
+    const struct accuracy exact = {.kind = ACCURACY_EXACT}, nothing = {.kind = ACCURACY_NONE};
+    if (!readout)
+        return (struct accuracy){0};
+    if (readout->merged != MERGED_AS_UNION)
+        return readout->merged == MERGED_EXACT ? exact : nothing;
+    switch (family) {
+    case FAMILY_KLL:
+        return (struct accuracy){ACCURACY_RANK, kll_rank_error(params->k), 0.01};
+    case FAMILY_DDSKETCH:
+        return (struct accuracy){ACCURACY_RELATIVE, params->alpha, 0};
+    case FAMILY_HLL:
+        return accuracy_of_cardinality(hll_standard_error(params->p), failure);
+    case FAMILY_KMV:
+        return accuracy_of_cardinality(kmv_standard_error(params->k), failure);
+    case FAMILY_COUNTSKETCH:
+    case FAMILY_COUNTSKETCH_HEAP:
+    case FAMILY_UNIVMON: {
+        double l2 = statistic == STATISTIC_L2 ? countsketch_l2_error(params->width, params->depth, failure) : NAN;
+        return isnan(l2) ? nothing : (struct accuracy){ACCURACY_RELATIVE, l2, failure};
+    }
+    default:
+        return nothing; /* no rule says how exact it is */
+    }
 }
 
 static struct grid with_steps(struct grid evaluations, const struct cadence *c)

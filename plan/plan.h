@@ -133,6 +133,13 @@ bool accuracy_meets(const struct accuracy *have, const struct accuracy *want);
  */
 double accuracy_sigmas(double failure); /* how many */
 struct accuracy accuracy_of_cardinality(double standard_error, double failure);
+/*
+ * What states of a known family promise of a statistic, however many of them are merged, to those who trade error for
+ * failure with this `failure`: the one answer for planner, checks and executor. ACCURACY_NONE: nothing; kind 0: the
+ * family has no such statistic.
+ */
+struct accuracy accuracy_of_states(enum family family, const struct sketch_params *params, enum statistic statistic,
+                                   double failure);
 
 enum cadence_kind { CADENCE_EVERY = 1, CADENCE_AT, CADENCE_RATE, CADENCE_ONCE };
 struct cadence {

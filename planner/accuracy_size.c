@@ -21,27 +21,8 @@ static bool has_norm(enum family f)
 struct accuracy accuracy_guarantee(enum family family, enum statistic statistic, const struct sketch_params *params,
                                    const struct accuracy *target)
 {
-    double failure = target->kind == ACCURACY_NONE ? anything.failure : target->failure;
-    const struct family_readout *readout = family_readout(family_get(family), statistic);
-    switch (family) {
-    case FAMILY_KLL:
-        return (struct accuracy){ACCURACY_RANK, kll_rank_error(params->k), 0.01};
-    case FAMILY_DDSKETCH:
-        return (struct accuracy){ACCURACY_RELATIVE, params->alpha, 0};
-    case FAMILY_HLL:
-        return accuracy_of_cardinality(hll_standard_error(params->p), failure);
-    case FAMILY_KMV:
-        return accuracy_of_cardinality(kmv_standard_error(params->k), failure);
-    default:
-        break;
-    }
-    if (statistic == STATISTIC_L2 && has_norm(family)) {
-        double error = countsketch_l2_error(params->width, params->depth, failure);
-        return isnan(error) ? (struct accuracy){ACCURACY_NONE, 0, 0}
-                            : (struct accuracy){ACCURACY_RELATIVE, error, failure};
-    }
-    bool is_exact = readout && readout->merged == MERGED_EXACT;
-    return (struct accuracy){is_exact ? ACCURACY_EXACT : ACCURACY_NONE, 0, 0};
+    return accuracy_of_states(family, params, statistic,
+                              target->kind == ACCURACY_NONE ? anything.failure : target->failure);
 }
 
 /* Each of these: the reason why not, or NULL with the parameters set. */

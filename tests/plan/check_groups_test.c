@@ -107,6 +107,11 @@ CHANGE(one_pane_without_a_rule, promise(8, ACCURACY_FREQUENCY, 0.5, 0.01))
 CHANGE(norm_too_good, promise(10, ACCURACY_RELATIVE, 0.03, 0.01))
 CHANGE(norm_of_another_kind, promise(10, ACCURACY_FREQUENCY, 0.05, 0.01))
 CHANGE(norm_too_sure, promise(10, ACCURACY_RELATIVE, 0.05, 0.0001))
+/* Three standard errors are promised 99 times of 100, two 95 times: 1.04 / 2^7 each of HLL p = 14. */
+CHANGE(distinct_too_good, promise(9, ACCURACY_CARDINALITY, 0.0243, 0.01))
+CHANGE(distinct_too_sure, promise(9, ACCURACY_CARDINALITY, 0.03, 0.001))
+CHANGE(distinct_too_good_for_fewer, promise(9, ACCURACY_CARDINALITY, 0.0162, 0.05))
+CHANGE(too_few_least_hashes, set_family(6, FAMILY_KMV, (struct sketch_params){.k = 10001}))
 CHANGE(sketch_taken_for_exact, promise(9, ACCURACY_EXACT, 0, 0))
 
 static const struct {
@@ -143,6 +148,10 @@ static const struct {
     {norm_too_good, "query 10: guarantee_unfounded"},
     {norm_of_another_kind, "query 10: guarantee_unfounded"},
     {norm_too_sure, "query 10: guarantee_unfounded"},
+    {distinct_too_good, "query 9: guarantee_unfounded"},
+    {distinct_too_sure, "query 9: guarantee_unfounded"},
+    {distinct_too_good_for_fewer, "query 9: guarantee_unfounded"},
+    {too_few_least_hashes, "query 9: guarantee_unfounded"},
     {sketch_taken_for_exact, "query 9: guarantee_unfounded"},
 };
 
@@ -163,15 +172,18 @@ CHANGE(groups_that_are_there, set_text(GROUP_SUM, 6, "group by (job) (present_ov
        s.nodes[GROUP_SUM].statistic = STATISTIC_PRESENT)
 CHANGE(greatest, set_family(4, FAMILY_MAX, (struct sketch_params){0});
        set_text(GROUP_SUM, 6, "max(max_over_time(" OF("5m") "))"); s.nodes[GROUP_SUM].statistic = STATISTIC_MAX)
-CHANGE(distinct_by_least_hashes, set_family(6, FAMILY_KMV, (struct sketch_params){.k = 1024}))
+CHANGE(distinct_by_least_hashes, set_family(6, FAMILY_KMV, (struct sketch_params){.k = 10002}))
+CHANGE(distinct_of_three_errors, promise(9, ACCURACY_CARDINALITY, 0.024376, 0.01))
+CHANGE(distinct_of_two_errors, promise(9, ACCURACY_CARDINALITY, 0.016251, 0.05))
 CHANGE(norm_out_of_univmon,
        set_family(7, FAMILY_UNIVMON, (struct sketch_params){.depth = 5, .width = 2048, .heap = 64}))
 CHANGE(norm_with_a_heap,
        set_family(7, FAMILY_COUNTSKETCH_HEAP, (struct sketch_params){.depth = 5, .width = 2048, .heap = 64}))
 CHANGE(lists_without_a_promise, s.views[5].reduce = s.views[4].reduce; s.views[5].reduce_n = 2; sample_sign(&s, 5))
-static void (*const sound[])(void) = {groups_of_all_merged,  of_its_own_labels, count_out_of_sums,
-                                      groups_that_are_there, greatest,          distinct_by_least_hashes,
-                                      norm_out_of_univmon,   norm_with_a_heap,  lists_without_a_promise};
+static void (*const sound[])(void) = {
+    groups_of_all_merged,     of_its_own_labels,        count_out_of_sums,      groups_that_are_there, greatest,
+    distinct_by_least_hashes, distinct_of_three_errors, distinct_of_two_errors, norm_out_of_univmon,   norm_with_a_heap,
+    lists_without_a_promise};
 
 START_TEST(sound_variants_pass)
 {

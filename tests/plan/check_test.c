@@ -175,6 +175,13 @@ BREAK(guarantee_missed, s->queries[0].guarantee.error = 0.02)
 BREAK(guarantee_of_another_metric, s->queries[0].guarantee.kind = ACCURACY_RELATIVE)
 BREAK(exact_from_a_sketch, s->queries[0].guarantee = (struct accuracy){ACCURACY_EXACT, 0, 0})
 BREAK(better_than_its_k, s->queries[0].guarantee.error = 0.0099; s->views[0].params.k = 200; sample_sign(s, 0))
+/* That an answer may miss more often makes no bound smaller that is not known to be. */
+BREAK(better_when_it_may_miss,
+      s->queries[0].target = s->queries[0].guarantee = ((struct accuracy){ACCURACY_RANK, 0.005, 0.05}))
+BREAK(better_than_its_alpha,
+      s->queries[1].target = s->queries[1].guarantee = ((struct accuracy){ACCURACY_RELATIVE, 0.001, 0.01}))
+BREAK(surer_than_known,
+      s->queries[0].target = s->queries[0].guarantee = ((struct accuracy){ACCURACY_RANK, 0.01, 0.001}))
 BREAK(text_of_another, s->queries[0].text = STR("up"))
 BREAK(text_not_canonical, s->queries[0].text = STR("quantile_over_time(0.990, latency_ms[5m])"))
 BREAK(text_does_not_parse, s->queries[0].text = STR("sum("))
@@ -282,6 +289,9 @@ static const struct {
     {break_guarantee_of_another_metric, "guarantee_missed"},
     {break_exact_from_a_sketch, "guarantee_unfounded"},
     {break_better_than_its_k, "guarantee_unfounded"},
+    {break_better_when_it_may_miss, "query 0: guarantee_unfounded"},
+    {break_better_than_its_alpha, "query 1: guarantee_unfounded"},
+    {break_surer_than_known, "query 0: guarantee_unfounded"},
     {break_text_of_another, "definition_mismatch"},
     {break_text_not_canonical, "text_not_canonical"},
     {break_text_does_not_parse, "bad_query"},
