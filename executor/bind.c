@@ -2,6 +2,7 @@
 
 #include "executor/panes.h"
 #include "executor/stored.h"
+#include "plan/coverage.h"
 #include "plan/series_order.h"
 #include "promql/print.h"
 
@@ -44,10 +45,8 @@ static bool same_states(const struct plan_view *v, const struct site *site)
     const struct site_group *g = site->group;
     if (!g || v->per_series)
         return !g && v->per_series;
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < v->reduce_n && found < g->by_n; i++)
-        found += str_eq(v->reduce[i], g->by[found]); /* both are sorted */
-    return found == g->by_n && view_input_eq(&v->input, &g->input) &&
+    return view_input_eq(&v->input, &g->input) &&
+           coverage_groups(v->family, v->reduce, v->reduce_n, g->by, g->by_n, NULL) == 0 &&
            (site->statistic != STATISTIC_TOPK || v->params.heap >= g->top);
 }
 
