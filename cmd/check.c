@@ -60,31 +60,6 @@ static int note_group(void *ctx, uint32_t number, struct str canonical, bool dro
     return 0;
 }
 
-static bool group_known(const struct totals *t, uint32_t number)
-{
-    uint32_t low = 0, high = t->groups_n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (t->groups[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->groups_n && t->groups[low] == number;
-}
-
-/* Every state of a view by labels is some group's. */
-static int check_groups(void *ctx, const struct pane_key *key, struct str bytes, struct err *e)
-{
-    const struct totals *t = ctx;
-    struct pane_block b;
-    int code = pane_block_parse(bytes, key, false, &b, e);
-    for (uint32_t slot = 0; code == 0 && slot < PANE_SLOTS; slot++)
-        if (b.present[slot / 64] >> (slot % 64) & 1 && !group_known(t, key->shard * PANE_SLOTS + slot))
-            code = err_set(e, ERR_CORRUPT, "the labels of group %u are lost", key->shard * PANE_SLOTS + slot);
-    return code;
-}
-
 static int check_window(void *ctx, int64_t end_ms, const struct pane_manifest *m, struct err *e)
 {
     struct totals *t = ctx;
@@ -92,7 +67,7 @@ static int check_window(void *ctx, int64_t end_ms, const struct pane_manifest *m
     t->windows++;
     int code = pane_window_check(t->txn, t->view, end_ms, &found);
     if (code == 0 && t->groups_n)
-        code = pane_window_walk(t->txn, t->view, end_ms, check_groups, t, &found);
+        code = group_window_check(t->txn, t->view, end_ms, t->groups, t->groups_n, &found);
     if (code == 0)
         return 0;
     if (code != ERR_CORRUPT && code != ERR_NOT_FOUND)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/stats.h"
 #include "ingest/ingest_internal.h"
 
@@ -24,10 +25,34 @@ void view_groups_count(const struct refresh_output *o)
     stat_add(&unnumbered, o->groups_unnumbered_n);
 }
 
+struct numbers {
+    struct store_txn *txn;
+    uint32_t view;
+    uint32_t *rising, n;
+};
+
+static int check_window(void *ctx, int64_t end_ms, const struct pane_manifest *m, struct err *e)
+{
+    const struct numbers *numbers = ctx;
+    return group_window_check(numbers->txn, numbers->view, end_ms, numbers->rising, numbers->n, e);
+}
+
+/* A row that is gone says nothing of itself: its number would be given to other labels, which then had its states. */
+static int check_none_is_lost(const struct view_state *v, struct store_txn *t, struct err *e)
+{
+    struct numbers numbers = {t, v->store_view, mem_alloc((v->groups.n + 1u) * sizeof(uint32_t)), v->groups.n};
+    for (uint32_t i = 0; i < v->groups.n; i++) /* as they were walked: by rising number */
+        numbers.rising[i] = v->groups.v[i].number;
+    int rc = pane_manifest_walk(t, v->store_view, INT64_MIN, INT64_MAX, check_window, &numbers, e);
+    mem_free(numbers.rising);
+    return rc;
+}
+
 int view_groups_load(struct view_state *v, uint32_t most, struct store_txn *t, struct err *e)
 {
     label_sets_init(&v->groups, GROUP_OF_VIEW, most);
-    return label_sets_load(&v->groups, t, v->store_view, v->sealed_to_ms, e);
+    int rc = label_sets_load(&v->groups, t, v->store_view, v->sealed_to_ms, e);
+    return rc != 0 ? rc : check_none_is_lost(v, t, e);
 }
 
 /* Only this thread changes the dictionary, so it may look without the lock. */

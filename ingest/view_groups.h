@@ -15,7 +15,7 @@ enum { VIEW_GROUPS_MAX = 1 << 20 }; /* groups that one view keeps apart */
 
 void view_groups_register(void);
 /* From the store, in the transaction that brings the plan into force; v->sealed_to_ms and the number are set. A
- * dictionary that is damaged takes its windows with it: ERR_CORRUPT. */
+ * dictionary that is damaged, or lacks labels of stored states, takes its windows with it: ERR_CORRUPT. */
 int view_groups_load(struct view_state *v, uint32_t most, struct store_txn *t, struct err *e);
 /* What refresh_run wants to know, for a window of the view. `numbers` is borrowed by *ret. */
 struct view_numbers {

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "store/pane.h"
 #include "store/sum.h"
 #include "store/tables.h"
 
@@ -120,4 +121,50 @@ int group_drop(struct store_txn *t, enum group_of of, uint32_t owner, struct err
     }
     store_cursor_close(&c);
     return code;
+}
+
+struct known {
+    const uint32_t *numbers;
+    uint32_t n;
+};
+
+/* Bits of those numbers that are slots of the shard. */
+static void slots_of(const struct known *k, uint32_t shard, uint64_t slots[PANE_SLOTS / 64])
+{
+    uint64_t first = (uint64_t)shard * PANE_SLOTS;
+    uint32_t low = 0, high = k->n;
+    memset(slots, 0, PANE_SLOTS / 64 * sizeof *slots);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (k->numbers[middle] < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < k->n && k->numbers[low] < first + PANE_SLOTS; low++)
+        slots[k->numbers[low] % PANE_SLOTS / 64] |= UINT64_C(1) << (k->numbers[low] % 64);
+}
+
+static int check_block(void *ctx, const struct pane_key *key, struct str bytes, struct err *e)
+{
+    struct pane_block b;
+    struct err damaged = {0};
+    uint64_t slots[PANE_SLOTS / 64];
+    if (pane_block_parse(bytes, key, false, &b, &damaged) != 0)
+        return 0;
+    slots_of(ctx, key->shard, slots);
+    for (uint32_t i = 0; i < PANE_SLOTS / 64; i++) {
+        uint64_t lost = b.present[i] & ~slots[i];
+        if (lost)
+            return err_set(e, ERR_CORRUPT, "the labels of group %llu are lost",
+                           (unsigned long long)key->shard * PANE_SLOTS + i * 64 + (uint32_t)__builtin_ctzll(lost));
+    }
+    return 0;
+}
+
+int group_window_check(struct store_txn *t, uint32_t view, int64_t end_ms, const uint32_t *numbers, uint32_t n,
+                       struct err *e)
+{
+    struct known known = {numbers, n};
+    return pane_window_walk(t, view, end_ms, check_block, &known, e);
 }

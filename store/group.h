@@ -29,5 +29,9 @@ int group_walk(struct store_txn *t, enum group_of of, uint32_t owner,
                struct err *e);
 int group_delete(struct store_txn *t, enum group_of of, uint32_t owner, uint32_t number, struct err *e);
 int group_drop(struct store_txn *t, enum group_of of, uint32_t owner, struct err *e); /* all of the owner's */
+/* Does every state in this window of a view by labels stand under one of numbers[n], rising? ERR_CORRUPT: the labels of
+ * one are lost. Blocks that are damaged are not looked into. */
+int group_window_check(struct store_txn *t, uint32_t view, int64_t end_ms, const uint32_t *numbers, uint32_t n,
+                       struct err *e);
 
 #endif
