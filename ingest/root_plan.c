@@ -48,11 +48,22 @@ struct clocks {
 
 /* ---- what the store has ---- */
 
-/* The row is there; whether it is whole is for its readers. */
 struct rows {
     struct root_state *root;
     int64_t next_ms;
+    uint64_t *numbered; /* bits of the groups that have labels, below groups.next */
 };
+
+/* A number whose labels are gone would be given to others, which then had its results. */
+static bool names_lost_group(const struct rows *r, const struct root_block *b)
+{
+    bool lost = false;
+    for (uint32_t i = 0; i < b->n && !lost; i++) {
+        uint32_t group = root_block_group(b, i);
+        lost = group >= r->root->groups.next || (r->numbered[group / 64] >> (group % 64) & 1) == 0;
+    }
+    return lost;
+}
 
 static int see_row(void *ctx, int64_t time_ms, struct str bytes, struct err *e)
 {
@@ -63,20 +74,24 @@ static int see_row(void *ctx, int64_t time_ms, struct str bytes, struct err *e)
     spans_add(&r->root->dirty, r->next_ms, time_ms);
     r->next_ms = time_ms + 1;
     struct err ignored;
-    if (root_block_parse(bytes, r->root->number, time_ms, &b, &ignored) != 0)
+    if (root_block_parse(bytes, r->root->number, time_ms, &b, &ignored) != 0 || names_lost_group(r, &b))
         spans_add(&r->root->dirty, time_ms, time_ms + 1);
     else if (b.flags & ROOT_HOLE)
         spans_add(&r->root->holes, time_ms, time_ms + 1);
     return 0;
 }
 
-/* Times without a row, or with a damaged one, are dirty: they are computed again. */
+/* Times without a row, with a damaged one, or with one whose labels are lost, are dirty: they are computed again. */
 static int root_verify(struct root_state *r, struct store_txn *t, struct err *e)
 {
-    struct rows rows = {r, r->complete_from_ms + r->grid.step_ms};
+    struct rows rows = {r, r->complete_from_ms + r->grid.step_ms,
+                        mem_zalloc((r->groups.next / 64 + 1) * sizeof(uint64_t))};
+    for (uint32_t i = 0; i < r->groups.n; i++)
+        rows.numbered[r->groups.v[i].number / 64] |= UINT64_C(1) << (r->groups.v[i].number % 64);
     int rc = root_result_walk(t, r->number, r->complete_from_ms + 1, r->sealed_to_ms, see_row, &rows, e);
     if (rc == 0)
         spans_add(&r->dirty, rows.next_ms, r->sealed_to_ms + 1);
+    mem_free(rows.numbered);
     return rc;
 }
 

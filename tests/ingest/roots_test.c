@@ -531,6 +531,31 @@ START_TEST(damage_is_seen_and_mended)
 }
 END_TEST
 
+static void send_alone(const char *name, int64_t from_ms, int64_t to_ms)
+{
+    for (int64_t t = from_ms; t <= to_ms; t += 5 * SECOND) {
+        struct rig_sample one = {name, t, (double)t};
+        ck_assert_int_eq(rig_send(&rig, &one, 1, t, NULL), 0);
+        rig_tick(&rig, t);
+    }
+}
+
+/* Labels that are gone are seen before their number is another's: the results that name it are computed again. */
+START_TEST(lost_labels_are_not_others)
+{
+    open_engine(1);
+    steady(begin_ms, begin_ms + 10 * MINUTE);
+    int64_t silent_ms = begin_ms + 10 * MINUTE, lost_ms = silent_ms + 4 * MINUTE, end_ms = lost_ms + 4 * MINUTE;
+    send_alone("m{s=\"1\",i=\"a\"}", silent_ms + 5 * SECOND, lost_ms); /* group 0 is s="0": no time to come has it */
+    uint8_t key[8] = {0};
+    change_row(TABLE_ROOT_GROUPS, key, sizeof key, true);
+    rig_reopen(&rig);
+    send_alone("m{s=\"new\"}", lost_ms + 5 * SECOND, end_ms);
+    ck_assert_int_eq(compare(sum_rate, begin_ms + 2 * MINUTE, end_ms - MINUTE, STEP, "new labels"), SOURCE_ROOT);
+    rig_done(&rig);
+}
+END_TEST
+
 static int count_rows(void *ctx, int64_t time_ms, struct str bytes, struct err *e)
 {
     (void)time_ms, (void)bytes, (void)e;
@@ -586,6 +611,7 @@ int main(void)
     tcase_add_test(tcase, samples_that_came_without_a_plan_count);
     tcase_add_test(tcase, plans_change_while_running);
     tcase_add_test(tcase, damage_is_seen_and_mended);
+    tcase_add_test(tcase, lost_labels_are_not_others);
     tcase_add_test(tcase, retention_lets_rows_and_labels_go);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
