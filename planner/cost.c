@@ -1,7 +1,6 @@
 #include "planner/cost.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/duration.h"
 #include "plan/root_expr.h"
@@ -27,108 +26,9 @@ const struct cost_model cost_defaults = {
                  [FAMILY_HYDRA_KLL... FAMILY_END - 1] = PLAIN},
 };
 
-enum { UNKNOWN_SERIES = 1000, UNKNOWN_INTERVAL_MS = 15000, UNKNOWN_VALUES = 30 };
-
 static double ops_and_bytes(const struct planning *p, double ops, double bytes)
 {
     return p->model->op_ms * ops + p->model->byte_ms * bytes;
-}
-
-static int by_metric_name(const void *pa, const void *pb)
-{
-    const struct workload_metric *a = *(const struct workload_metric *const *)pa,
-                                 *b = *(const struct workload_metric *const *)pb;
-    return str_cmp(a->name, b->name);
-}
-
-static int name_to_metric(const void *pkey, const void *pm)
-{
-    return str_cmp(*(const struct str *)pkey, (*(const struct workload_metric *const *)pm)->name);
-}
-
-/* Rows that a selector matches; its metric, if `data` has it. */
-static const struct workload_metric *load_of(const struct workload_metric *const *by_name, uint32_t n,
-                                             const struct matcher *matchers, uint32_t matchers_n, double *ret_series_n,
-                                             double *ret_interval_ms)
-{
-    const struct workload_metric *m = NULL;
-    *ret_series_n = UNKNOWN_SERIES;
-    *ret_interval_ms = UNKNOWN_INTERVAL_MS;
-    for (uint32_t i = 0; i < matchers_n; i++) {
-        if (matchers[i].op != MATCH_EQ || !str_eq(matchers[i].name, STR(LABEL_NAME)))
-            continue;
-        const struct workload_metric *const *found =
-            bsearch(&matchers[i].value, by_name, n, sizeof *by_name, name_to_metric);
-        m = found ? *found : NULL;
-    }
-    if (!m)
-        return NULL;
-    double series_n = (double)m->series_n;
-    for (uint32_t i = 0; i < matchers_n; i++) {
-        for (uint32_t k = 0; matchers[i].op == MATCH_EQ && k < m->labels_n; k++) {
-            if (str_eq(matchers[i].name, m->labels[k].name))
-                series_n /= (double)m->labels[k].values_n;
-        }
-    }
-    *ret_series_n = fmax(1, series_n);
-    *ret_interval_ms = (double)m->interval_ms;
-    return m;
-}
-
-void cost_load(const struct planning *p, const struct expr *selector, double *ret_series_n, double *ret_interval_ms)
-{
-    load_of(p->metrics_by_name, p->w->metrics_n, selector->matchers, selector->matchers_n, ret_series_n,
-            ret_interval_ms);
-}
-
-int cost_load_sources(struct planning *p, struct err *e)
-{
-    const struct workload *w = p->w;
-    p->metrics_by_name = ARENA_ARRAY(p->arena, const struct workload_metric *, w->metrics_n);
-    int rc = arena_check(p->arena, "planning", e);
-    if (rc != 0)
-        return rc;
-    for (uint32_t i = 0; i < w->metrics_n; i++)
-        p->metrics_by_name[i] = &w->metrics[i];
-    if (w->metrics_n > 1)
-        qsort(p->metrics_by_name, w->metrics_n, sizeof *p->metrics_by_name, by_metric_name);
-    for (uint32_t i = 0; i < p->sources_n; i++) {
-        struct source *s = &p->sources[i];
-        s->metric =
-            load_of(p->metrics_by_name, w->metrics_n, s->matchers, s->matchers_n, &s->series_n, &s->interval_ms);
-    }
-    return 0;
-}
-
-/* As `data` counts them; `otherwise` where it does not. */
-static double counted_values(const struct source *s, struct str label, double otherwise)
-{
-    for (uint32_t i = 0; s->metric && i < s->metric->labels_n; i++)
-        if (str_eq(s->metric->labels[i].name, label))
-            return (double)s->metric->labels[i].values_n;
-    return otherwise;
-}
-
-/* Values that a label has among the series of a source. */
-static double values_of(const struct source *s, struct str label)
-{
-    for (uint32_t i = 0; i < s->matchers_n; i++)
-        if (s->matchers[i].op == MATCH_EQ && str_eq(s->matchers[i].name, label))
-            return 1;
-    return counted_values(s, label, UNKNOWN_VALUES);
-}
-
-static double groups_in(const struct source *s, const struct str *by, uint32_t by_n)
-{
-    double groups = 1;
-    for (uint32_t i = 0; i < by_n; i++)
-        groups *= values_of(s, by[i]);
-    return fmin(s->series_n, groups);
-}
-
-double cost_groups(const struct planning *p, uint32_t source, const struct str *by, uint32_t by_n)
-{
-    return groups_in(&p->sources[source], by, by_n);
 }
 
 /* How many states a window has, if all are filled. */
@@ -305,7 +205,7 @@ void cost_chain(const struct planning *p, struct chain *c)
     if (is_keyed(p, state))
         c->rows = fmax(1, fmin(series, expected)); /* its items */
     if (in->kind == INPUT_LABEL)
-        c->rows = fmin(c->rows, values_of(s, in->label));
+        c->rows = fmin(c->rows, cost_values(s, in->label));
     c->state_bytes = state_size_expected(state->family, &state->params, c->rows);
     double states_per_s = units * c->filled * 1000 / width_ms;
     const struct cost_family *f = &p->model->families[state->family];
@@ -366,8 +266,9 @@ static bool is_label_site(const struct planning *p, const struct expr *e, struct
     if (is_one) {
         const struct expr *selector = ret->selector;
         struct source s = {.matchers = selector->matchers, .matchers_n = selector->matchers_n};
-        s.metric = load_of(p->metrics_by_name, p->w->metrics_n, s.matchers, s.matchers_n, &s.series_n, &s.interval_ms);
-        *ret_groups = groups_in(&s, ret->group->by, ret->group->by_n) * (ret->group->top > 0 ? ret->group->top : 1);
+        s.metric = cost_load_of(p, s.matchers, s.matchers_n, &s.series_n, &s.interval_ms);
+        *ret_groups =
+            cost_groups_in(&s, ret->group->by, ret->group->by_n) * (ret->group->top > 0 ? ret->group->top : 1);
     }
     arena_done(&a);
     ret->group = &some;
@@ -379,10 +280,10 @@ static double groups_of(const struct expr *e, const struct flow *in)
 {
     const struct source s = {.metric = in->metric, .series_n = in->series_n};
     if (!e->without)
-        return groups_in(&s, e->grouping, e->grouping_n);
+        return cost_groups_in(&s, e->grouping, e->grouping_n);
     double values_n = 1;
     for (uint32_t i = 0; i < e->grouping_n; i++)
-        values_n *= counted_values(&s, e->grouping[i], 1);
+        values_n *= cost_counted_values(&s, e->grouping[i], 1);
     return fmax(1, in->series_n / values_n);
 }
 
@@ -400,8 +301,7 @@ static struct flow raw_rest(const struct planning *p, const struct expr *e, bool
     struct flow out = {0, 0, 0, NULL};
     if (e->kind == EXPR_SELECTOR) {
         double interval_ms;
-        out.metric =
-            load_of(p->metrics_by_name, p->w->metrics_n, e->matchers, e->matchers_n, &out.series_n, &interval_ms);
+        out.metric = cost_load_of(p, e->matchers, e->matchers_n, &out.series_n, &interval_ms);
         double window = fmax(1, (double)e->range_ms / interval_ms);
         double scanned = out.series_n * (window + length_ms / interval_ms);
         out.own = ops_and_bytes(p, scanned + out.series_n * steps_n * (window + 1), scanned * COST_RAW_ROW_BYTES);
@@ -468,8 +368,7 @@ static double raw_sites(const struct planning *p, const struct expr *e, double s
     double groups;
     if (site_of(e, &site) || is_label_site(p, e, &site, &groups)) {
         double series_n, interval_ms;
-        load_of(p->metrics_by_name, p->w->metrics_n, site.selector->matchers, site.selector->matchers_n, &series_n,
-                &interval_ms);
+        cost_load(p, site.selector, &series_n, &interval_ms);
         return raw_windows(p, series_n, interval_ms, &site, steps_n, length_ms);
     }
     double cost = 0;

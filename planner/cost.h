@@ -6,9 +6,8 @@
  *
  * Ops: one a row and node (scan, range, readout), one an output row, one an input state of a readout; what a family's
  * kernels take instead comes from the cost model. A raw row is 48 bytes; a state what state_size.h expects of the rows
- * of its pane. A function that sorts raw rows takes what building the exact multiset of them does. Rows come from
- * `data` of the workload: series over the scrape interval; an equality on a label with n values keeps one n-th; a
- * metric that is not there is 1,000 series each 15 s.
+ * of its pane. A function that sorts raw rows takes what building the exact multiset of them does. Rows are those of
+ * cost_load.h.
  *
  * A run at T finds its newest pane still open (it seals LATENESS_MS after its end), so that pane's rows are read from
  * the head and built again at every run: a chain's price includes its open rows.
@@ -16,6 +15,7 @@
 #ifndef PLANNER_COST_H
 #define PLANNER_COST_H
 
+#include "planner/cost_load.h"
 #include "planner/cost_model.h"
 #include "planner/planning.h"
 
@@ -25,11 +25,6 @@ enum { COST_RAW_ROW_BYTES = 48, COST_RESULT_BYTES = 64, COST_RESULT_ROW_BYTES = 
 
 double cost_runs_per_s(const struct cadence *c);
 
-/* Fill in series_n and interval_ms of every source. */
-int cost_load_sources(struct planning *p, struct err *e);
-/* Groups by these labels among a source's series: the product of their values, as `data` counts them (30 of a label
- * that it does not have, one of a label that the selector holds still), no more than series. */
-double cost_groups(const struct planning *p, uint32_t source, const struct str *by, uint32_t by_n);
 /* Building the states of `panes` windows of width_ms from rows that are read already, without what each state takes:
  * one row_ms a row. By labels every series of a pane is put into its group besides; where states are keyed, its samples
  * are added up and it is one item. */
@@ -58,8 +53,6 @@ double cost_read(const struct planning *p, uint32_t source);
 /* Keeping a chain for `retention_ms`. */
 double cost_memory(const struct planning *p, const struct chain *c, int64_t retention_ms);
 double cost_steps(const struct cadence *c); /* windows one run reads */
-/* Series of a selector and the time between their samples. */
-void cost_load(const struct planning *p, const struct expr *selector, double *ret_series_n, double *ret_interval_ms);
 /* newest.c: adds what the instant selectors of an expression cost from panes, had it any, and from raw samples. False:
  * there is no saying, of ranges, subqueries and times off any grid. */
 bool cost_newest(const struct planning *p, const struct expr *e, const struct cadence *c, struct plan_cost *panes,
