@@ -135,12 +135,12 @@ static void add_raw(struct planning *p, uint32_t demand)
     candidate_add(p, c);
 }
 
-static void add_panes(struct planning *p, const struct offer *offer, uint32_t chain, const char *reason)
+struct candidate candidate_of_panes(const struct planning *p, uint32_t demand, uint32_t chain)
 {
-    const struct demand *d = &p->demands[offer->demand];
+    const struct demand *d = &p->demands[demand];
     const struct chain *c = &p->chains[chain];
     const struct state *s = &p->states[c->state];
-    struct candidate made = {.demand = offer->demand,
+    struct candidate made = {.demand = demand,
                              .chain = chain,
                              .grouping = s->grouping,
                              .when = c->when,
@@ -148,12 +148,20 @@ static void add_panes(struct planning *p, const struct offer *offer, uint32_t ch
                              .params = s->params,
                              .count = d->site->range_ms / c->grid.step_ms,
                              .width_ms = c->grid.step_ms,
-                             .guarantee = accuracy_guarantee(s->family, d->site->statistic, &s->params, &d->target),
-                             .reason = reason ? reason : window_limits(d, c->grid, p->arena)};
+                             .guarantee = accuracy_guarantee(s->family, d->site->statistic, &s->params, &d->target)};
     made.form = made.count == 1 ? FORM_WHOLE : FORM_CHAIN;
+    return made;
+}
+
+static void add_panes(struct planning *p, const struct offer *offer, uint32_t chain, const char *reason)
+{
+    const struct demand *d = &p->demands[offer->demand];
+    const struct chain *c = &p->chains[chain];
+    struct candidate made = candidate_of_panes(p, offer->demand, chain);
+    made.reason = reason ? reason : window_limits(d, c->grid, p->arena);
     made.run_cost = cost_chain_run(p, d, c, made.count);
     candidate_add(p, made);
-    if (!made.reason && s->grouping == 0)
+    if (!made.reason && made.grouping == 0)
         offer_ladders(p, &made);
 }
 

@@ -7,6 +7,9 @@
 /* To the demand being listed; one over the demand's latency gets that as its reason. */
 void candidate_add(struct planning *p, struct candidate c);
 
+/* A demand answered from panes of a chain: all but its reason and cost. */
+struct candidate candidate_of_panes(const struct planning *p, uint32_t demand, uint32_t chain);
+
 /* Why raw samples do not reach over the demand's windows; NULL when they do. */
 const char *candidate_raw_misses(const struct planning *p, const struct demand *d);
 

@@ -56,20 +56,10 @@ static uint32_t add_chain(struct planning *p, uint32_t state, enum plan_when whe
 static struct candidate candidate_of(const struct planning *p, uint32_t demand, uint32_t chain)
 {
     const struct demand *d = &p->demands[demand];
-    const struct chain *c = &p->chains[chain];
-    const struct state *s = &p->states[c->state];
-    struct candidate made = {.demand = demand,
-                             .chain = chain,
-                             .when = c->when,
-                             .family = s->family,
-                             .params = s->params,
-                             .count = d->site->range_ms / c->grid.step_ms,
-                             .width_ms = c->grid.step_ms,
-                             .guarantee = accuracy_guarantee(s->family, d->site->statistic, &s->params, &d->target)};
-    made.form = made.count == 1 ? FORM_WHOLE : FORM_CHAIN;
+    struct candidate made = candidate_of_panes(p, demand, chain);
     made.reason = candidate_raw_misses(p, d);
     if (!made.reason)
-        made.reason = window_limits(d, c->grid, p->arena);
+        made.reason = window_limits(d, p->chains[chain].grid, p->arena);
     return made;
 }
 
