@@ -17,10 +17,12 @@
  *   v / v'                          relative: (1 + a) / (1 - b) - 1; failures add
  *   v or v'                         the larger of two errors of one kind: an element comes from one side
  *   v and x, v unless x             pass
- *   max(v), min(v)                  a relative error that never fails passes: x - a|x| and x + a|x| rise with x. One
- * that holds with a probability per series has no rule: the number of series is not bounded abs(v) relative and
- * cardinality pass clamp*(v, c)                    rank and relative pass (monotone) label_replace, label_join, sort*,
- * scalar, vector     pass
+ *   max(v), min(v)                  a relative error that never fails passes: x - a|x| and x + a|x| rise with x;
+ *                                   one that holds with a probability per series has no rule, as series are not bounded
+ *   abs(v)                          relative and cardinality pass
+ *   clamp*(v, c)                    rank and relative pass (monotone)
+ *   label_replace, label_join, sort*, scalar, vector
+ *                                   pass
  *
  * No rule, on purpose: comparisons (an error near the threshold makes a series appear or vanish), topk, bottomk, sum,
  * avg, stddev, quantile (signs may be mixed; ranks do not add), v + v' and everything else.

@@ -5,13 +5,16 @@
  *
  * Items by labels have whole weights of any size: a counter takes 8 bytes.
  *
- *   exact multiset, exact set: 4 bytes for 1 sample, 5.8 a row at 10 rows down to 0.7 at 20,000: sorted decimals in
- * small steps; between the sizes measured, a line in log rows KLL              exact up to k samples; then 4 bytes a
- * row until its levels are full, 15 k bytes DDSketch         a byte a row, and a few, until its bins are taken: sigma 1
- * spreads over about 3 / alpha of them, 1.3 bytes each HLL              3 bytes and 2 a row (sparse coupons), until the
- * registers are written out: 2^p and 2 counters         each item listed, 8 bytes and its weight, up to a fourth of the
- * counters; then all of them, of UnivMon as many times as halving leaves more items than are listed
- * (kernels/frequency.h, kernels/univmon.h) all others       their bound: of one size, or of as many hashes as items
+ *   exact multiset,  4 bytes for 1 sample, 5.8 a row at 10 rows down to 0.7 at 20,000: sorted decimals in small
+ *   exact set        steps; between the sizes measured, a line in log rows
+ *   KLL              exact up to k samples; then 4 bytes a row until its levels are full, 15 k bytes
+ *   DDSketch         a byte a row, and a few, until its bins are taken: sigma 1 spreads over about 3 / alpha of them,
+ *                    1.3 bytes each
+ *   HLL              3 bytes and 2 a row (sparse coupons), until the registers are written out: 2^p and 2
+ *   counters         each item listed, 8 bytes and its weight, up to a fourth of the counters; then all of them, of
+ *                    UnivMon as many times as halving leaves more items than are listed (kernels/frequency.h,
+ *                    kernels/univmon.h)
+ *   all others       their bound: of one size, or of as many hashes as items
  */
 #include "planner/state_size.h"
 
