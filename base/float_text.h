@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/str.h"
 
 enum { FLOAT_TEXT_MAX = 400 };
@@ -35,16 +36,12 @@ void strbuf_add_time_ms(struct strbuf *b, int64_t ms);
 #define NORMAL_NAN_BITS UINT64_C(0x7ff8000000000001)
 static inline bool float_is_stale(double v)
 {
-    uint64_t b;
-    memcpy(&b, &v, 8);
-    return b == STALE_NAN_BITS;
+    return load_u64(&v) == STALE_NAN_BITS;
 }
 static inline double float_stale(void)
 {
-    double v;
-    uint64_t b = STALE_NAN_BITS;
-    memcpy(&v, &b, 8);
-    return v;
+    const uint64_t bits = STALE_NAN_BITS;
+    return load_f64(&bits);
 }
 
 #endif

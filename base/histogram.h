@@ -24,7 +24,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "base/bytes.h"
 
 struct arena;
 struct strbuf;
@@ -186,16 +187,12 @@ const struct histogram *histogram_interpolate(const struct histogram *before, co
 #define HISTOGRAM_NAN_BITS UINT64_C(0x7ff0000000000007)
 static inline bool float_is_histogram(double v)
 {
-    uint64_t b;
-    memcpy(&b, &v, 8);
-    return b == HISTOGRAM_NAN_BITS;
+    return load_u64(&v) == HISTOGRAM_NAN_BITS;
 }
 static inline double float_histogram(void)
 {
-    double v;
-    uint64_t b = HISTOGRAM_NAN_BITS;
-    memcpy(&v, &b, 8);
-    return v;
+    const uint64_t bits = HISTOGRAM_NAN_BITS;
+    return load_f64(&bits);
 }
 
 #endif
