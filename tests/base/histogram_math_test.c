@@ -2,23 +2,6 @@
  * comment says nothing else. */
 #include "histogram_fixture.h"
 
-static struct arena arena;
-
-static void arena_open(void)
-{
-    arena_init(&arena, 0);
-}
-
-static void arena_close(void)
-{
-    arena_done(&arena);
-}
-
-static const struct histogram *H(const char *text)
-{
-    return fixture(&arena, text);
-}
-
 #define SUB_A                                                                                                          \
     "count:41 sum:2345.6 z_bucket:5 z_bucket_w:0.001 buckets:[1 3 1 2 1 1 1] n_buckets:[0 1 4 2 7 0 0 0 0 5 5 2]"
 #define SUB_B "count:11 sum:1234.5 z_bucket:3 z_bucket_w:0.001 buckets:[0 2 1] n_buckets:[0 0 3 2]"

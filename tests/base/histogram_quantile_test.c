@@ -2,23 +2,6 @@
  * histograms made by chance. */
 #include "histogram_fixture.h"
 
-static struct arena arena;
-
-static void arena_open(void)
-{
-    arena_init(&arena, 0);
-}
-
-static void arena_close(void)
-{
-    arena_done(&arena);
-}
-
-static const struct histogram *H(const char *text)
-{
-    return fixture(&arena, text);
-}
-
 static void check_near(double got, double want, const char *what)
 {
     ck_assert_msg(fixture_near(got, want), "%s: got %.17g, want %.17g", what, got, want);

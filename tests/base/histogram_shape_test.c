@@ -4,23 +4,6 @@
 #include "base/histogram_parts.h"
 #include "histogram_fixture.h"
 
-static struct arena arena;
-
-static void arena_open(void)
-{
-    arena_init(&arena, 0);
-}
-
-static void arena_close(void)
-{
-    arena_done(&arena);
-}
-
-static const struct histogram *H(const char *text)
-{
-    return fixture(&arena, text);
-}
-
 static double bound(int32_t schema, int32_t index)
 {
     return histogram_bound_exponential(index, schema);
