@@ -1,28 +1,6 @@
 /* Aggregations: each operator against arithmetic, groupings, and the numbers that go wrong easily. */
-#include "expect.h"
+#include "own_fixture.h"
 #include "suite.h"
-
-static struct fixture f;
-
-static void setup(void)
-{
-    fixture_init(&f);
-}
-
-static void teardown(void)
-{
-    fixture_done(&f);
-}
-
-struct row {
-    const char *query, *expected;
-};
-
-static void check_rows(const struct row *rows, size_t n, double at_s)
-{
-    for (size_t i = 0; i < n; i++)
-        expect(&f, rows[i].query, at_s, rows[i].expected);
-}
 
 START_TEST(tallies)
 {
@@ -49,7 +27,7 @@ START_TEST(tallies)
     };
     fixture_load(&f, "load 1m\n m{job=\"a\",inst=\"0\"} 2\n m{job=\"a\",inst=\"1\"} 4\n m{job=\"b\",inst=\"0\"} 5\n"
                      " m{job=\"b\",inst=\"1\"} 9\n other{job=\"a\"} 100\n");
-    check_rows(rows, sizeof rows / sizeof rows[0], 0);
+    CHECK_ROWS(rows, 0);
 }
 END_TEST
 
@@ -95,7 +73,7 @@ START_TEST(odd_values)
     };
     fixture_load(&f, "load 1m\n v{i=\"0\"} NaN\n v{i=\"1\"} 1\n v{i=\"2\"} 2\n v{i=\"3\"} 3\n v{i=\"4\"} +Inf\n"
                      " endless{i=\"0\"} 0\n endless{i=\"1\"} +Inf\n endless{i=\"2\"} +Inf\n endless{i=\"3\"} 0\n");
-    check_rows(rows, sizeof rows / sizeof rows[0], 0);
+    CHECK_ROWS(rows, 0);
 }
 END_TEST
 
@@ -147,7 +125,7 @@ START_TEST(best_of_groups)
     fixture_load(
         &f,
         "load 1m\n r{g=\"a\",i=\"0\"} 10\n r{g=\"a\",i=\"1\"} 20\n r{g=\"b\",i=\"0\"} 30\n r{g=\"b\",i=\"1\"} 40\n");
-    check_rows(rows, sizeof rows / sizeof rows[0], 0);
+    CHECK_ROWS(rows, 0);
     expect_error(&f, "topk(NaN, r)", 0, ERR_EXECUTION, "Parameter value is NaN");
     expect_error(&f, "topk(1e300, r)", 0, ERR_EXECUTION, "Scalar value 1e+300 overflows int64");
     expect_error(&f, "limit_ratio(NaN, r)", 0, ERR_EXECUTION, "Ratio value is NaN");
@@ -273,7 +251,7 @@ START_TEST(values_are_counted)
     fixture_load(
         &f, "load 1m\n c{g=\"a\",i=\"0\"} 1\n c{g=\"a\",i=\"1\"} 1\n c{g=\"a\",i=\"2\"} 1.5\n c{g=\"b\",i=\"0\"} NaN\n"
             " c{g=\"b\",i=\"1\"} 1e21\n w 1 2 1\n");
-    check_rows(rows, sizeof rows / sizeof rows[0], 0);
+    CHECK_ROWS(rows, 0);
     expect_range(&f, "count_values(\"v\", w)", 0, 120, 60, "{v=\"1\"} 1 _ 1\n{v=\"2\"} _ 1 _");
     expect_error(&f, "count_values(\"a\\xff\", w)", 0, ERR_EXECUTION, "invalid label name \"a\\xff\"");
 }

@@ -1,29 +1,6 @@
 /* Functions of vectors and scalars: mathematics, time, labels, order, absence. */
-#include "expect.h"
+#include "own_fixture.h"
 #include "suite.h"
-
-static struct fixture f;
-
-static void setup(void)
-{
-    fixture_init(&f);
-}
-
-static void teardown(void)
-{
-    fixture_done(&f);
-}
-
-struct row {
-    const char *query, *expected;
-};
-
-static void check_rows(const struct row *rows, size_t n, double at_s)
-{
-    for (size_t i = 0; i < n; i++)
-        expect(&f, rows[i].query, at_s, rows[i].expected);
-}
-#define CHECK_ROWS(rows, at_s) check_rows(rows, sizeof(rows) / sizeof(rows)[0], at_s)
 
 START_TEST(mathematics)
 {

@@ -2,20 +2,8 @@
 #include <math.h>
 
 #include "executor/buckets.h"
-#include "expect.h"
+#include "own_fixture.h"
 #include "suite.h"
-
-static struct fixture f;
-
-static void setup(void)
-{
-    fixture_init(&f);
-}
-
-static void teardown(void)
-{
-    fixture_done(&f);
-}
 
 static double quantile(double q, const struct bucket *b, uint32_t n, struct bucket_repair *r)
 {

@@ -1,31 +1,8 @@
 /* Native histograms through every kind of operator: values by arithmetic, notes in Prometheus' words. */
 #include <check.h>
 
-#include "expect.h"
+#include "own_fixture.h"
 #include "suite.h"
-
-static struct fixture f;
-
-static void setup(void)
-{
-    fixture_init(&f);
-}
-
-static void teardown(void)
-{
-    fixture_done(&f);
-}
-
-struct row {
-    const char *query, *expected;
-};
-
-static void check_rows(const struct row *rows, size_t n, double at_s)
-{
-    for (size_t i = 0; i < n; i++)
-        expect(&f, rows[i].query, at_s, rows[i].expected);
-}
-#define CHECK(rows, at_s) check_rows(rows, sizeof(rows) / sizeof((rows)[0]), at_s)
 
 /* h: buckets (0.5, 1] and (1, 2]; f: a number under other labels; x: custom buckets up to 5, 10 and beyond. */
 static const char load[] = "load 1m\n"
@@ -75,7 +52,7 @@ START_TEST(operators)
         {"1 </ h", ""},
     };
     fixture_load(&f, load);
-    CHECK(rows, 300);
+    CHECK_ROWS(rows, 300);
     expect_info(
         &f, "h + 1", 300,
         "PromQL info: incompatible sample types encountered for binary operator \"+\": histogram + float (1:1)");
@@ -112,7 +89,7 @@ START_TEST(aggregations)
          "{v=\"2\"} 1\n{v=\"{count:3, sum:4, (0.5,1]:1, (1,2]:2}\"} 2\n{v=\"{count:5, sum:9, (1,2]:5}\"} 1"},
     };
     fixture_load(&f, load);
-    CHECK(rows, 300);
+    CHECK_ROWS(rows, 300);
     expect_warning(&f, "sum({__name__=~\"f|h\"})", 300,
                    "PromQL warning: encountered a mix of histograms and floats for aggregation (1:5)");
     expect_warning(
@@ -160,7 +137,7 @@ START_TEST(functions)
         {"histogram_count(h{l=\"a\"} @ 60)", "{l=\"a\"} 3"},
     };
     fixture_load(&f, load);
-    CHECK(rows, 300);
+    CHECK_ROWS(rows, 300);
     fixture_load(&f, "load 1m\n c{le=\"1\"} 1x10\n c{le=\"+Inf\"} 4x10\n c {{count:1 sum:1 buckets:[1]}} _x9 _\n"
                      " i{instance=\"i\"} 1x10\n target_info{instance=\"i\"} {{count:1 sum:1 buckets:[1]}}x10\n");
     /* A classic and a native histogram of the same labels at the same time: neither. */
@@ -229,7 +206,7 @@ START_TEST(ranges)
         {"stale @ 60", ""},
     };
     fixture_load(&f, ranges_load);
-    CHECK(rows, 300);
+    CHECK_ROWS(rows, 300);
     expect(&f, "c smoothed", 30, "c {{count:3 sum:4.5 buckets:[1.5 1.5]}}");
 }
 END_TEST

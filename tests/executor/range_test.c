@@ -4,20 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "expect.h"
+#include "own_fixture.h"
 #include "suite.h"
-
-static struct fixture f;
-
-static void setup(void)
-{
-    fixture_init(&f);
-}
-
-static void teardown(void)
-{
-    fixture_done(&f);
-}
 
 /* m: 0 15 30 45 60 75 s = 2 8 4 4 16 1; c: a counter that starts again once; k: constant; n: with NaN. */
 static const char table_load[] = "load 15s\n"

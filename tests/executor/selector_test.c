@@ -4,20 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "expect.h"
+#include "own_fixture.h"
 #include "suite.h"
-
-static struct fixture f;
-
-static void setup(void)
-{
-    fixture_init(&f);
-}
-
-static void teardown(void)
-{
-    fixture_done(&f);
-}
 
 START_TEST(windows_are_left_open_and_right_closed)
 {
