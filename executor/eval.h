@@ -88,9 +88,9 @@ const struct source_result *eval_selected(const struct eval *ev, const struct ex
 void absent_labels(struct eval *ev, const struct expr *arg, struct labels *ret);
 double *value_array(struct eval *ev, uint32_t n);        /* n doubles, uninitialised; NULL at the limit */
 double *value_array_absent(struct eval *ev, uint32_t n); /* all VALUE_ABSENT */
+bool series_any_number(const struct vec_series *s, uint32_t n);
 /* The numbers of a series alone: its own array, or, when histograms stand in it, a copy without them. NULL at the
- * limit.
- */
+ * limit. */
 double *series_numbers(struct eval *ev, const struct vec_series *s, uint32_t n);
 /* A histogram at step i of n; `h` outlives the query's arena or lies in it. false at the limit. */
 bool series_put_histogram(struct eval *ev, struct vec_series *s, uint32_t n, uint32_t i, const struct histogram *h);

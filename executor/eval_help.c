@@ -135,6 +135,14 @@ double *value_array_absent(struct eval *ev, uint32_t n)
     return v;
 }
 
+bool series_any_number(const struct vec_series *s, uint32_t n)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < n && !any; i++)
+        any = !value_absent(s->v[i]) && !float_is_histogram(s->v[i]);
+    return any;
+}
+
 double *series_numbers(struct eval *ev, const struct vec_series *s, uint32_t n)
 {
     if (!s->h)

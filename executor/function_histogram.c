@@ -79,11 +79,11 @@ static int read_bounds(const struct apply *c, const struct expr *argument, const
         return apply_full(c, e);
     for (uint32_t s = 0; s < vector->series_n; s++) {
         const struct vec_series *series = &vector->series[s];
+        if (series->h && !series_any_number(series, c->t->n))
+            continue;
         double *numbers = series_numbers(c->ev, series, c->t->n);
         if (!numbers)
             return apply_full(c, e);
-        if (series->h && !apply_any(numbers, c->t->n))
-            continue;
         if (float_parse(labels_get(&series->labels, STR("le")), &bounds[ret_series->series_n]))
             ret_series->series[ret_series->series_n++] =
                 (struct vec_series){series->labels, series->drop_name, numbers};

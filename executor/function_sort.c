@@ -88,14 +88,12 @@ static int drop_histograms(const struct apply *c, struct value *ret, struct err 
     int code = apply_make_vector(c, vector->series_n, ret, e);
     for (uint32_t i = 0; i < vector->series_n && code == 0; i++) {
         const struct vec_series *s = &vector->series[i];
+        if (s->h && !series_any_number(s, c->t->n))
+            continue;
         double *v = series_numbers(c->ev, s, c->t->n);
         if (!v)
             return apply_full(c, e);
-        ret->series[ret->series_n] = *s;
-        if (!s->h)
-            ret->series_n++;
-        else if (apply_any(v, c->t->n))
-            ret->series[ret->series_n++] = (struct vec_series){s->labels, s->drop_name, v};
+        ret->series[ret->series_n++] = (struct vec_series){s->labels, s->drop_name, v};
     }
     ret->ordered = vector->ordered;
     return code;

@@ -46,14 +46,6 @@ static void note_not_counter(struct call_run *r, const struct labels *labels)
     strbuf_done(&quoted);
 }
 
-static bool any_number(const struct vec_series *s, uint32_t n)
-{
-    bool any = !s->h;
-    for (uint32_t i = 0; i < n && !any; i++)
-        any = !value_absent(s->v[i]) && !float_is_histogram(s->v[i]);
-    return any;
-}
-
 static int call_series(void *ctx, const struct range_samples *samples, struct err *e)
 {
     struct call_run *r = ctx;
@@ -68,7 +60,7 @@ static int call_series(void *ctx, const struct range_samples *samples, struct er
         return r->series.code != 0 ? r->series.code : arena_check(r->ev->arena, "query", e);
     r->out.series[r->out.series_n++] = out;
     r->v = NULL;
-    if ((r->function->id == FUNCTION_rate || r->function->id == FUNCTION_increase) && any_number(&out, r->t->n))
+    if ((r->function->id == FUNCTION_rate || r->function->id == FUNCTION_increase) && series_any_number(&out, r->t->n))
         note_not_counter(r, samples->labels);
     return 0;
 }
