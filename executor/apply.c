@@ -1,8 +1,6 @@
 /* Dispatch: the outermost operator of an expression to the function that applies it, and the helpers they share. */
 #include "executor/apply.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/series_order.h"
@@ -141,37 +139,6 @@ static int call_apply(const struct apply *c, struct value *ret, struct err *e)
     return err_set(e, ERR_EXECUTION, "%s() cannot be evaluated here", c->expr->function->name);
 }
 
-struct labelled {
-    struct vec_series series;
-    uint32_t place;
-};
-
-static int by_labels(const void *pa, const void *pb)
-{
-    const struct labelled *a = pa, *b = pb;
-    int order = labels_cmp(&a->series.labels, &b->series.labels);
-    if (order == 0)
-        order = (a->series.drop_name > b->series.drop_name) - (a->series.drop_name < b->series.drop_name);
-    return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
-}
-
-/* Series with the same labels have no time in common, so their places do not show. */
-static int sort_by_labels(const struct apply *c, const struct value *v, struct value *ret, struct err *e)
-{
-    struct labelled *sorted = ARENA_ARRAY(c->ev->arena, struct labelled, v->series_n);
-    int code = apply_make_vector(c, v->series_n, ret, e);
-    if (code != 0 || !sorted)
-        return apply_full(c, e);
-    for (uint32_t i = 0; i < v->series_n; i++)
-        sorted[i] = (struct labelled){v->series[i], i};
-    if (v->series_n > 1)
-        qsort(sorted, v->series_n, sizeof *sorted, by_labels);
-    for (uint32_t i = 0; i < v->series_n; i++)
-        ret->series[i] = sorted[i].series;
-    ret->series_n = v->series_n;
-    return 0;
-}
-
 /* An operator that minds the order of its first argument gets it in one that does not depend on how that was made. What
  * was sorted on purpose is left so. */
 static int give_order(struct apply *c, struct err *e)
@@ -180,12 +147,18 @@ static int give_order(struct apply *c, struct err *e)
     struct value vector = n > 0 ? c->args[0] : (struct value){0};
     if (vector.type != VALUE_VECTOR || vector.ordered || !series_order_is_given(c->expr))
         return 0;
-    struct value *args = ARENA_ARRAY(c->ev->arena, struct value, n);
-    if (!args)
+    struct value *args = ARENA_ARRAY(c->ev->arena, struct value, n), sorted;
+    int code = apply_make_vector(c, vector.series_n, &sorted, e);
+    if (code != 0 || !args)
         return apply_full(c, e);
+    if (vector.series_n > 0)
+        memcpy(sorted.series, vector.series, vector.series_n * sizeof *sorted.series);
+    sorted.series_n = vector.series_n;
+    series_sort(sorted.series, sorted.series_n);
     memcpy(args, c->args, n * sizeof *args);
+    args[0] = sorted;
     c->args = args;
-    return sort_by_labels(c, &vector, &args[0], e);
+    return 0;
 }
 
 int apply_expr(struct eval *ev, const struct expr *expr, const struct times *t, const struct value *args,

@@ -98,7 +98,9 @@ bool series_put_histogram(struct eval *ev, struct vec_series *s, uint32_t n, uin
 void labels_drop_metric(const struct labels *l, struct arena *a, struct labels *ret);
 /* That, when drop_name (delayed removal settled). */
 void series_settle_name(struct eval *ev, struct vec_series *s);
-void series_sort(struct vec_series *v, uint32_t n); /* by labels */
+/* By labels, those that keep their name before those that do not. Series that are equal in both have no time in common,
+ * so their order does not show. */
+void series_sort(struct vec_series *v, uint32_t n);
 /* ERR_EXECUTION "vector cannot contain metrics with the same labelset" when two series have equal labels at one time.
  * Series with equal labels but disjoint times are joined into one (as Prometheus does for range queries). */
 int value_merge_duplicates(struct eval *ev, struct value *v, const struct times *t, struct err *e);

@@ -273,7 +273,8 @@ int value_merge_duplicates(struct eval *ev, struct value *v, const struct times 
 static int by_labels(const void *pa, const void *pb)
 {
     const struct vec_series *a = pa, *b = pb;
-    return labels_cmp(&a->labels, &b->labels);
+    int order = labels_cmp(&a->labels, &b->labels);
+    return order != 0 ? order : (a->drop_name > b->drop_name) - (a->drop_name < b->drop_name);
 }
 
 void series_sort(struct vec_series *v, uint32_t n)

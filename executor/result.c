@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "executor/apply.h"
 #include "executor/raw.h"
 
 const char *answer_source_text(uint32_t bits)
@@ -22,15 +23,6 @@ const char *answer_source_text(uint32_t bits)
     }
 }
 
-static bool has_points(const double *v, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (!value_absent(v[i]))
-            return true;
-    }
-    return false;
-}
-
 static int assemble_series(struct eval *ev, struct value *v, const struct times *t, bool range, struct result *ret,
                            struct err *e)
 {
@@ -46,7 +38,7 @@ static int assemble_series(struct eval *ev, struct value *v, const struct times 
         return code;
     uint32_t n = 0;
     for (uint32_t i = 0; i < v->series_n; i++) {
-        if (has_points(v->series[i].v, t->n))
+        if (apply_any(v->series[i].v, t->n))
             out[n++] = (struct result_series){v->series[i].labels, v->series[i].v, v->series[i].h};
     }
     ret->type = range ? VALUE_MATRIX : VALUE_VECTOR;
