@@ -98,7 +98,7 @@ static void add_demand(struct planning *p, const struct workload_query *q, const
         .site = planning_site(&p->logical.nodes[a->node]),
         .grid = cadence_grid(&q->cadence),
         .runs_per_s = cost_runs_per_s(&q->cadence),
-        .steps_n = q->cadence.step_ms ? (double)(q->cadence.length_ms / q->cadence.step_ms + 1) : 1,
+        .steps_n = cost_steps(&q->cadence),
         .length_ms = q->cadence.length_ms,
         .step_ms = q->cadence.step_ms,
         .latency_ms = q->latency_ms,
