@@ -43,21 +43,19 @@ static void add_family(struct strbuf *out, enum family family, const struct sket
             strbuf_printf(out, " %s=%u", sizes[i].name, sizes[i].value);
 }
 
-/* "[by job, path] ", "[of all series] "; nothing for one state a series. */
-static void add_grouping(struct strbuf *out, const struct plan_view *v)
+void reduction_text(const struct str *reduce, uint32_t reduce_n, struct strbuf *out)
 {
-    if (v->per_series)
-        return;
-    strbuf_add_z(out, v->reduce_n > 0 ? "[" : "[of all series");
-    for (uint32_t i = 0; i < v->reduce_n; i++)
-        strbuf_printf(out, "%s" STR_FMT, i ? ", " : "by ", STR_ARG(v->reduce[i]));
+    strbuf_add_z(out, reduce_n > 0 ? "[by " : "[of all series");
+    for (uint32_t i = 0; i < reduce_n; i++)
+        strbuf_printf(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(reduce[i]));
     strbuf_add_z(out, "] ");
 }
 
 /* "[by job] KLL k=52": which states. */
 static void add_states(struct strbuf *out, const struct plan_view *v)
 {
-    add_grouping(out, v);
+    if (!v->per_series)
+        reduction_text(v->reduce, v->reduce_n, out);
     add_family(out, v->family, &v->params);
     if (v->input.kind == INPUT_SERIES)
         strbuf_add_z(out, " of series");

@@ -11,10 +11,10 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "plan/explain.h"
 #include "planner/accuracy.h"
 #include "planner/candidates.h"
 #include "planner/cost.h"
-#include "planner/groupings.h"
 #include "planner/offers.h"
 #include "planner/windows.h"
 
@@ -329,7 +329,9 @@ void candidate_text(const struct planning *p, const struct candidate *c, struct 
     if (c->form == FORM_RAW) {
         strbuf_add_z(out, "raw");
     } else {
-        grouping_text(p, c->grouping, out);
+        const struct grouping *g = &p->groupings[c->grouping];
+        if (c->grouping != 0)
+            reduction_text(g->by, g->by_n, out);
         strbuf_add_z(out, family_get(c->family)->name);
         if (c->params.k)
             strbuf_printf(out, " k=%u", c->params.k);

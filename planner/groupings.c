@@ -132,14 +132,3 @@ uint32_t groupings_offered(struct groupings *g, const struct demand *d, enum fam
         offer_once(ret, &n, all);
     return n;
 }
-
-void grouping_text(const struct planning *p, uint32_t grouping, struct strbuf *out)
-{
-    const struct grouping *g = &p->groupings[grouping];
-    if (grouping == 0)
-        return;
-    strbuf_add_z(out, g->by_n > 0 ? "[by " : "[of all series");
-    for (uint32_t i = 0; i < g->by_n; i++)
-        strbuf_printf(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(g->by[i]));
-    strbuf_add_z(out, "] ");
-}

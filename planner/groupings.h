@@ -30,7 +30,5 @@ int groupings_note(struct groupings *g, const struct demand *d, enum family fami
 /* The groupings to offer it, its own first; that alone when `own_alone`. Returns how many. */
 uint32_t groupings_offered(struct groupings *g, const struct demand *d, enum family family, bool own_alone,
                            uint32_t ret[GROUPINGS_OFFERED_MAX]);
-/* "[by instance, job] "; nothing for one state a series. */
-void grouping_text(const struct planning *p, uint32_t grouping, struct strbuf *out);
 
 #endif
