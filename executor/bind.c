@@ -24,16 +24,6 @@ struct binder {
     size_t nodes_cap, edges_cap;
 };
 
-static bool same_matchers(const struct matcher *a, uint32_t a_n, const struct matcher *b, uint32_t b_n)
-{
-    if (a_n != b_n)
-        return false;
-    for (uint32_t i = 0; i < a_n; i++)
-        if (a[i].op != b[i].op || !str_eq(a[i].name, b[i].name) || !str_eq(a[i].value, b[i].value))
-            return false;
-    return true;
-}
-
 bool estimate_site_of(const struct expr *e, struct arena *a, struct site *ret)
 {
     return site_of(e, ret) || group_site_of(e, a, ret);
@@ -57,7 +47,7 @@ static bool view_serves(const struct binder *b, const struct plan_view *v, const
     /* A roll-up is read with the view it rolls up, which serves whatever it would. */
     if (v->when != WHEN_INGESTION || v->level_of != PLAN_NONE || !same_states(v, site))
         return false;
-    if (!same_matchers(source->matchers, source->matchers_n, site->selector->matchers, site->selector->matchers_n))
+    if (!matchers_eq(source->matchers, source->matchers_n, site->selector->matchers, site->selector->matchers_n))
         return false;
     struct accuracy have = accuracy_of_states(v->family, &v->params, site->statistic, want->failure);
     return have.kind && accuracy_meets(&have, want) && panes_fit(v, site, b->times) != PANES_UNFIT;

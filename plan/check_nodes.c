@@ -135,16 +135,6 @@ static int check_pane_read(struct check *c, uint32_t id)
     return fail_unless_leaf(c, id);
 }
 
-static bool same_matchers(const struct plan_source *s, const struct expr *selector)
-{
-    if (s->matchers_n != selector->matchers_n)
-        return false;
-    for (uint32_t i = 0; i < s->matchers_n; i++)
-        if (matcher_cmp(&s->matchers[i], &selector->matchers[i]) != 0)
-            return false;
-    return true;
-}
-
 bool check_site_of(struct check *c, const struct plan_node *n, struct site *ret)
 {
     arena_reset(&c->site);
@@ -167,7 +157,9 @@ static int check_held_samples(struct check *c, uint32_t id, const struct site *s
     const struct plan_view *v = &c->p->views[view];
     const struct site_group *g = site->group;
     bool fits = g ? !v->per_series && view_input_eq(&v->input, &g->input) : v->per_series;
-    if (!fits || !same_matchers(&c->p->sources[v->source], site->selector))
+    const struct plan_source *source = &c->p->sources[v->source];
+    const struct expr *selector = site->selector;
+    if (!fits || !matchers_eq(source->matchers, source->matchers_n, selector->matchers, selector->matchers_n))
         return check_fail_node(c, id, "definition_mismatch", "view %u holds other samples than its expression reads",
                                view);
     int rc = g ? coverage_groups(v->family, v->reduce, v->reduce_n, g->by, g->by_n, c->e) : 0;

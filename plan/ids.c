@@ -36,6 +36,16 @@ int matcher_cmp(const struct matcher *a, const struct matcher *b)
     return order != 0 ? order : str_cmp(a->value, b->value);
 }
 
+bool matchers_eq(const struct matcher *a, uint32_t a_n, const struct matcher *b, uint32_t b_n)
+{
+    if (a_n != b_n)
+        return false;
+    for (uint32_t i = 0; i < a_n; i++)
+        if (matcher_cmp(&a[i], &b[i]) != 0)
+            return false;
+    return true;
+}
+
 static int by_matcher(const void *a, const void *b)
 {
     return matcher_cmp(*(const struct matcher *const *)a, *(const struct matcher *const *)b);

@@ -40,6 +40,8 @@ struct view_definition {
 
 /* The order of matchers in a source and in an identity: by name, op, value. */
 int matcher_cmp(const struct matcher *a, const struct matcher *b);
+/* Are two lists, in one order, the same? */
+bool matchers_eq(const struct matcher *a, uint32_t a_n, const struct matcher *b, uint32_t b_n);
 
 /*
  * What a stored root computes. Its byte string, version 1: u32 version, str "stored root", str canonical text,
