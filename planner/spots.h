@@ -7,8 +7,8 @@
 /* A reader is offered at most so many. */
 enum { KEPT_PER_SPOT_MAX = 8 };
 
-/* May this node of a query be read from a stored root, as far as the query and the expression say, and no operator
- * above minds the order of its series? Why not: the text; NULL: it may. */
+/* May this node of a query be read from a stored root, as far as its cadence and the expression say? Whether an
+ * operator above minds the order of its series is not looked at. Why not: the text; NULL: it may. */
 bool stored_may(const struct planning *p, uint32_t query, uint32_t node);
 const char *stored_refusal(const struct planning *p, uint32_t query, uint32_t node);
 /* Offer a stored root of the node on the query's own grid. */
