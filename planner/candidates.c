@@ -98,6 +98,14 @@ static int offer_chains(struct offers *o, struct err *e)
     return 0;
 }
 
+const char *planning_too_slow(const struct planning *p, double run_cost, int64_t latency_ms)
+{
+    if (latency_ms == 0 || run_cost <= (double)latency_ms)
+        return NULL;
+    return arena_printf(p->arena, "latency: one evaluation costs %.3g ms, at most %lld are allowed", run_cost,
+                        (long long)latency_ms);
+}
+
 void candidate_add(struct planning *p, struct candidate c)
 {
     p->candidates =
@@ -105,9 +113,8 @@ void candidate_add(struct planning *p, struct candidate c)
     if (!p->candidates)
         return;
     const struct demand *d = &p->demands[c.demand];
-    if (!c.reason && d->latency_ms > 0 && c.run_cost > (double)d->latency_ms)
-        c.reason = arena_printf(p->arena, "latency: one evaluation costs %.3g ms, at most %lld are allowed", c.run_cost,
-                                (long long)d->latency_ms);
+    if (!c.reason)
+        c.reason = planning_too_slow(p, c.run_cost, d->latency_ms);
     c.query_cost = c.run_cost * d->runs_per_s;
     p->candidates[p->candidates_n++] = c;
 }

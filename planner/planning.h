@@ -261,6 +261,8 @@ static inline struct spot *query_root_spot(const struct planning *p, uint32_t qu
 {
     return &p->spots[p->query_spots[p->query_spots_first[query + 1] - 1].spot];
 }
+/* candidates.c: why an evaluation of this cost misses the bound (0: there is none); NULL: it does not. */
+const char *planning_too_slow(const struct planning *p, double run_cost, int64_t latency_ms);
 /* One line: "kll k=269 30 x 10s of quantile_over_time(...)". */
 void candidate_text(const struct planning *p, const struct candidate *c, struct strbuf *out);
 

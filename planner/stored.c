@@ -111,10 +111,10 @@ void stored_offer(struct planning *p, const struct stored_lists *lists, struct s
             continue;
         }
         double run_cost = cost_kept_run(p, expr_of(p, s->node), &p->kept[k], &q->cadence);
-        struct at_once made = {.form = AT_ONCE_STORED, .kept = k, .query_cost = run_cost * s->runs_per_s};
-        if (q->latency_ms > 0 && run_cost > (double)q->latency_ms)
-            made.reason = arena_printf(p->arena, "latency: one evaluation costs %.3g ms, at most %lld are allowed",
-                                       run_cost, (long long)q->latency_ms);
+        struct at_once made = {.form = AT_ONCE_STORED,
+                               .kept = k,
+                               .query_cost = run_cost * s->runs_per_s,
+                               .reason = planning_too_slow(p, run_cost, q->latency_ms)};
         p->at_once = arena_grow(p->arena, p->at_once, &p->at_once_cap, (size_t)p->at_once_n + 1, sizeof *p->at_once);
         if (!p->at_once)
             return;
