@@ -33,33 +33,17 @@ QUERIES = [  # (what it is, PromQL, seconds of a range query)
 ]
 
 
-def varint(n):
-    out = bytearray()
-    while n >= 128:
-        out.append(n & 127 | 128)
-        n >>= 7
-    return bytes(out + bytes([n]))
-
-
-def label_bytes(labels):
-    def text(field, value):
-        return bytes([field]) + varint(len(value)) + value.encode()
-
-    pairs = (text(10, n) + text(18, v) for n, v in sorted(labels.items()))
-    return b"".join(b"\x0a" + varint(len(p)) + p for p in pairs)
-
-
 class Counters:
     """Series and their samples, in requests that are in order of time; counters of whole requests, a reset now and then."""
 
     def __init__(self, series_n, samples_n, seed):
         self.draw = random.Random(seed)
-        self.labels = [label_bytes({"__name__": "requests_total", "instance": f"10.0.{i // 250}.{i % 250}:9100", "job": f"api-{i % 10}",
-                                    "namespace": f"team-{i % 40}", "path": f"/v1/resource/{i % 100}", "zone": "abc"[i % 3]})
-                       for i in range(series_n)]
+        self.labels = [harness.label_fields({"__name__": "requests_total", "instance": f"10.0.{i // 250}.{i % 250}:9100",
+                                             "job": f"api-{i % 10}", "namespace": f"team-{i % 40}", "path": f"/v1/resource/{i % 100}",
+                                             "zone": "abc"[i % 3]}) for i in range(series_n)]
         self.values = [0.0] * series_n
         for job in range(10):
-            self.labels.append(label_bytes({"__name__": "job_info", "job": f"api-{job}", "team": f"team-{job % 3}"}))
+            self.labels.append(harness.label_fields({"__name__": "job_info", "job": f"api-{job}", "team": f"team-{job % 3}"}))
             self.values.append(None)
         self.samples_n = samples_n
         self.end_s = int(time.time()) // 15 * 15
@@ -75,13 +59,13 @@ class Counters:
 
     def requests(self):
         for block in range(0, self.samples_n, BLOCK):
-            times = [varint(self.start_ms + (block + k) * INTERVAL_MS) for k in range(min(BLOCK, self.samples_n - block))]
+            times = [harness.varint(self.start_ms + (block + k) * INTERVAL_MS) for k in range(min(BLOCK, self.samples_n - block))]
             for first in range(0, len(self.labels), REQUEST_SERIES):
                 pieces = []
                 for i in range(first, min(first + REQUEST_SERIES, len(self.labels))):
                     samples = [b"\x09" + struct.pack("<d", self.next_value(i)) + b"\x10" + t for t in times]
-                    body = self.labels[i] + b"".join(b"\x12" + varint(len(s)) + s for s in samples)
-                    pieces.append(b"\x0a" + varint(len(body)) + body)
+                    body = self.labels[i] + b"".join(harness.field(2, s) for s in samples)
+                    pieces.append(harness.field(1, body))
                 yield self.compress(b"".join(pieces))
 
 

@@ -71,23 +71,13 @@ class Load:
         labels = {"__name__": "latency_ms", "cluster": "eu-west-1", "instance": f"10.0.{i // 250}.{i % 250}:9100", "job": f"api-{i % 10}",
                   "namespace": f"team-{i % 40}", "pod": f"api-{i % 10}-{i:05x}", "route": f"/v1/resource/{i % 100}",
                   "zone": "abc"[i % 3]}
-        body = b"".join(b"\x0a" + bytes([len(n) + len(v) + 4]) + b"\x0a" + bytes([len(n)]) + n.encode() + b"\x12" + bytes([len(v)]) + v.encode()
-                        for n, v in sorted(labels.items()))
-        size, length = len(body) + 18, bytearray()
-        while size >= 128:
-            length.append(size & 127 | 128)
-            size >>= 7
-        length.append(size)
-        return b"\x0a" + bytes(length) + body + b"\x12\x10\x09"
+        body = harness.label_fields(labels)
+        return b"\x0a" + harness.varint(len(body) + 18) + body + b"\x12\x10\x09"
 
     def requests(self, round_n):
-        time_ms, tail = self.start_ms + round_n * 1000, bytearray(b"\x10")
-        while time_ms >= 128:
-            tail.append(time_ms & 127 | 128)
-            time_ms >>= 7
-        tail.append(time_ms)
+        tail = b"\x10" + harness.varint(self.start_ms + round_n * 1000)
         assert len(tail) == 7, "the time takes six bytes"
-        tail, pool, offset = bytes(tail), self.pool, round_n * 40503
+        pool, offset = self.pool, round_n * 40503
         for first in range(0, len(self.prefix), REQUEST_SAMPLES):
             pieces = [self.prefix[i] + pool[(i * 7919 + offset) & 65535] + tail
                       for i in range(first, min(first + REQUEST_SAMPLES, len(self.prefix)))]

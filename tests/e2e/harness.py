@@ -154,7 +154,7 @@ def metric_value(server, name, **labels):
 
 # ---- remote write ----
 
-def _varint(n):
+def varint(n):
     out = bytearray()
     n &= (1 << 64) - 1
     while n >= 128:
@@ -164,8 +164,8 @@ def _varint(n):
     return bytes(out)
 
 
-def _field(number, payload):
-    return _varint(number << 3 | 2) + _varint(len(payload)) + payload
+def field(number, payload):
+    return varint(number << 3 | 2) + varint(len(payload)) + payload
 
 
 def _zigzag(n):
@@ -178,44 +178,46 @@ def histogram(time_ms, h):
     out = bytearray()
     zero_threshold, zero_count = h.get("zero", (0.0, 0))
     floats = isinstance(h["count"], float)
-    out += b"\x11" + struct.pack("<d", h["count"]) if floats else b"\x08" + _varint(h["count"])
-    out += b"\x19" + struct.pack("<d", h["sum"]) + b"\x20" + _varint(_zigzag(h.get("schema", 0)))
+    out += b"\x11" + struct.pack("<d", h["count"]) if floats else b"\x08" + varint(h["count"])
+    out += b"\x19" + struct.pack("<d", h["sum"]) + b"\x20" + varint(_zigzag(h.get("schema", 0)))
     out += b"\x29" + struct.pack("<d", zero_threshold)
-    out += b"\x39" + struct.pack("<d", zero_count) if floats else b"\x30" + _varint(zero_count)
+    out += b"\x39" + struct.pack("<d", zero_count) if floats else b"\x30" + varint(zero_count)
     for side, number in (("negative", 8), ("positive", 11)):
         spans, counts = h.get(side, ([], []))
         for offset, length in spans:
-            out += _field(number, b"\x08" + _varint(_zigzag(offset)) + b"\x10" + _varint(length))
+            out += field(number, b"\x08" + varint(_zigzag(offset)) + b"\x10" + varint(length))
         if floats and counts:
-            out += _field(number + 2, struct.pack(f"<{len(counts)}d", *counts))
+            out += field(number + 2, struct.pack(f"<{len(counts)}d", *counts))
         elif counts:
             steps = [b - a for a, b in zip([0] + counts, counts)]
-            out += _field(number + 1, b"".join(_varint(_zigzag(n)) for n in steps))
-    out += b"\x70" + _varint(h.get("hint", 0)) + b"\x78" + _varint(int(time_ms))
+            out += field(number + 1, b"".join(varint(_zigzag(n)) for n in steps))
+    out += b"\x70" + varint(h.get("hint", 0)) + b"\x78" + varint(int(time_ms))
     if "custom" in h:
-        out += _field(16, struct.pack(f"<{len(h['custom'])}d", *h["custom"]))
+        out += field(16, struct.pack(f"<{len(h['custom'])}d", *h["custom"]))
     return bytes(out)
+
+
+def label_fields(labels):
+    return b"".join(field(1, field(1, name.encode()) + field(2, str(labels[name]).encode())) for name in sorted(labels))
 
 
 def write_request(series):
     """series: [(labels dict, [(time_ms, value), ...]), ...] -> protobuf bytes. A value may be a histogram's dict."""
     out = bytearray()
     for labels, samples in series:
-        body = bytearray()
-        for name in sorted(labels):
-            body += _field(1, _field(1, name.encode()) + _field(2, str(labels[name]).encode()))
+        body = bytearray(label_fields(labels))
         for time_ms, value in samples:
             if isinstance(value, dict):
-                body += _field(4, histogram(time_ms, value))
+                body += field(4, histogram(time_ms, value))
             else:
-                body += _field(2, b"\x09" + struct.pack("<d", value) + b"\x10" + _varint(int(time_ms)))
-        out += _field(1, bytes(body))
+                body += field(2, b"\x09" + struct.pack("<d", value) + b"\x10" + varint(int(time_ms)))
+        out += field(1, bytes(body))
     return bytes(out)
 
 
 def snappy(data):
     """Snappy block format, literals only: valid, not small."""
-    out = bytearray(_varint(len(data)))
+    out = bytearray(varint(len(data)))
     for at in range(0, len(data), 65536):
         piece = data[at:at + 65536]
         out += b"\xf4" + struct.pack("<H", len(piece) - 1) + piece

@@ -191,18 +191,18 @@ class Attack:
                 packed[self.draw.randrange(len(packed))] = self.draw.randrange(256)
             self.write(bytes(packed[:self.draw.randrange(1, len(packed))]))
         for declared in (0, 1, 1 << 20, 1 << 26, (1 << 32) - 1, 1 << 35):
-            self.write(harness._varint(declared))
-            self.write(harness._varint(declared) + b"\xf4\xff\xff" + b"\x0a" * 1000)
+            self.write(harness.varint(declared))
+            self.write(harness.varint(declared) + b"\xf4\xff\xff" + b"\x0a" * 1000)
             # One byte, then copies of 64: a small body that unpacks to a large one.
-            self.write(harness._varint(declared) + b"\x00\x0a" + (b"\xfe" + struct.pack("<H", 1)) * (min(declared, 1 << 25) // 64 + 1))
+            self.write(harness.varint(declared) + b"\x00\x0a" + (b"\xfe" + struct.pack("<H", 1)) * (min(declared, 1 << 25) // 64 + 1))
         empty = [({"__name__": f"e{i}"}, []) for i in range(50_000)]
         self.write(harness.snappy(harness.write_request(empty)))
         self.write(harness.snappy(harness.write_request([({f"l{i}": "v" for i in range(20_000)} | {"__name__": "w"}, [(self.time_ms, 1.0)])])))
         self.write(harness.snappy(harness.write_request([({"__name__": "w", "l": "v" * 5_000_000}, [(self.time_ms, 1.0)])])))
         # Nothing but histograms of two bytes each; one with millions of buckets; many whose buckets are as many as there may be.
-        name = harness._field(1, harness._field(1, b"__name__") + harness._field(2, b"w"))
-        self.write(harness.snappy(harness._field(1, name + b"\x22\x00" * (8 << 20))))
-        self.write(harness.snappy(harness._field(1, name + harness._field(4, harness._field(12, b"\x02" * (12 << 20))))))
+        name = harness.field(1, harness.field(1, b"__name__") + harness.field(2, b"w"))
+        self.write(harness.snappy(harness.field(1, name + b"\x22\x00" * (8 << 20))))
+        self.write(harness.snappy(harness.field(1, name + harness.field(4, harness.field(12, b"\x02" * (12 << 20))))))
         wide = {"count": 65536, "sum": 0.0, "positive": ([(0, 65536)], [1] * 65536)}
         for k in range(4):
             self.write(harness.snappy(harness.write_request([({"__name__": "wide", "k": str(k)}, [(self.time_ms + t, wide) for t in range(8)])])))

@@ -84,11 +84,11 @@ def check_write_statuses(c, server, now_ms):
 
 def check_partial(c, server, now_ms):
     """Bad series of a request are refused by name, the rest is stored."""
-    label = harness._field
+    label = harness.field
 
     def series(pairs, value):
         body = b"".join(label(1, label(1, n) + label(2, v)) for n, v in pairs)
-        return label(1, body + label(2, b"\x09" + struct.pack("<d", value) + b"\x10" + harness._varint(now_ms)))
+        return label(1, body + label(2, b"\x09" + struct.pack("<d", value) + b"\x10" + harness.varint(now_ms)))
 
     cases = {"invalid UTF-8 in a value": [(b"__name__", b"partial"), (b"a", b"\xff\xfe")],
              "a label twice": [(b"__name__", b"partial"), (b"a", b"1"), (b"a", b"2")],
@@ -129,7 +129,7 @@ def check_bad_bodies(c, server, now_ms):
 
 def check_bomb(c, server):
     """A hundred bytes that claim 2 GiB cost neither time nor memory."""
-    bomb = harness._varint((1 << 31) - 1) + b"\xfe" * 95
+    bomb = harness.varint((1 << 31) - 1) + b"\xfe" * 95
     post(server, "/api/v1/write", bomb, harness.WRITE_HEADERS)
     before, best = rss_bytes(server), 10.0
     for _ in range(20):
