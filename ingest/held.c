@@ -48,7 +48,7 @@ static int search_chunk(void *ctx, const struct raw_chunk *chunk, struct err *e)
     return 0;
 }
 
-/* As readers would see it: a histogram beats a marker at its time. Valid until the next request. */
+/* As readers would see it: a histogram beats a marker at its time. */
 static bool held_in_head(struct apply *a, const struct head_series *s, struct sample *ret)
 {
     struct histogram_exact histogram;
@@ -59,12 +59,14 @@ static bool held_in_head(struct apply *a, const struct head_series *s, struct sa
     return head_lookup(s, ret->time_ms, &ret->value);
 }
 
-/* A sample in head or store. The store is asked only for times it may hold: late samples are few. */
+/* A sample in head or store, valid until the next call: a request may repeat any number of histograms. The store is
+ * asked only for times it may hold: late samples are few. */
 bool held_at(void *ctx, int64_t time_ms, struct sample *ret)
 {
     struct held_at *h = ctx;
     struct ingest *in = h->apply->in;
     const struct head_series *s = head_find(&in->head, h->series);
+    arena_reset(&h->apply->arena);
     *ret = (struct sample){.time_ms = time_ms};
     bool found = s && held_in_head(h->apply, s, ret);
     if (!s || time_ms > s->store_to_ms || (found && !sample_is_stale(ret)))

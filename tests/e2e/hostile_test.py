@@ -29,9 +29,9 @@ class Attack:
 
     # ---- what must go on ----
 
-    def resident(self):
+    def resident(self, what="VmRSS:"):
         for line in pathlib.Path(f"/proc/{self.server.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
+            if line.startswith(what):
                 return int(line.split()[1]) * 1024
         return 0
 
@@ -175,6 +175,14 @@ class Attack:
         self.checks.that(status in (204, 400, 413, 415, 503), f"a hostile write of {len(body)} bytes: {status} {text[:200]}")
 
     def writes(self):
+        wide, small = {"count": 65536, "sum": 0.0, "positive": ([(0, 65536)], [1] * 65536)}, {"count": 1, "sum": 0.0, "zero": (0.1, 1)}
+        # Of one time, and before others move the clock past it: each of the small ones is compared with a megabyte that is held.
+        self.write(harness.snappy(harness.write_request([({"__name__": "held"}, [(self.time_ms, wide)])])))
+        most = self.resident("VmHWM:")
+        status, text = harness.send(self.server, [({"__name__": "held"}, [(self.time_ms, small)] * 2500)])
+        self.checks.that(status == 400 and "2500 x duplicate" in text, f"histograms at a time that is held: {status} {text[:200]}")
+        more = self.resident("VmHWM:") - most
+        self.checks.that(more < 256 << 20, f"histograms at a time that is held took {more >> 20} MiB")
         buckets = {"count": 21, "sum": 3.5, "positive": ([(-3, 4), (2, 2)], [1, 2, 3, 4, 5, 6])}
         of_floats = {"count": 6.5, "sum": -1.0, "negative": ([(0, 2)], [2.5, 4.0]), "zero": (0.01, 0.0)}
         custom = {"count": 3, "sum": 2.0, "schema": -53, "positive": ([(0, 2)], [1, 2]), "custom": [0.5, 1.0]}
@@ -203,7 +211,6 @@ class Attack:
         name = harness.field(1, harness.field(1, b"__name__") + harness.field(2, b"w"))
         self.write(harness.snappy(harness.field(1, name + b"\x22\x00" * (8 << 20))))
         self.write(harness.snappy(harness.field(1, name + harness.field(4, harness.field(12, b"\x02" * (12 << 20))))))
-        wide = {"count": 65536, "sum": 0.0, "positive": ([(0, 65536)], [1] * 65536)}
         for k in range(4):
             self.write(harness.snappy(harness.write_request([({"__name__": "wide", "k": str(k)}, [(self.time_ms + t, wide) for t in range(8)])])))
         for query in ("wide", "rate(wide[1m])", "histogram_quantile(0.9, sum(wide))", "wide[1m]", "sum(h0) + h1 * h2", "h0 == h1"):
