@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/samples.h"
 #include "executor/group_states.h"
 #include "executor/group_top.h"
 #include "executor/ladder.h"
@@ -168,23 +169,10 @@ static int take_stored(struct group_reader *r, uint32_t number, int64_t from_ms,
     return rc;
 }
 
-/* The first window of what is built that ends after. */
-static uint32_t first_after(const struct group_reader *r, int64_t time_ms)
-{
-    uint32_t low = 0, high = r->built_n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (r->built_ends_ms[middle] <= time_ms)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static int take_built(struct group_reader *r, uint32_t group, int64_t from_ms, int64_t to_ms, struct err *e)
 {
-    for (uint32_t w = first_after(r, from_ms); w < r->built_n && r->built_ends_ms[w] <= to_ms; w++) {
+    for (uint32_t w = samples_upto(r->built_ends_ms, r->built_n, from_ms);
+         w < r->built_n && r->built_ends_ms[w] <= to_ms; w++) {
         struct str state;
         uint64_t samples_n;
         int rc = group_states_get(&r->built, w, group, &state, &samples_n, e);

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/sorted.h"
+
 static int widest_first(const void *pa, const void *pb)
 {
     const struct plan_view *a = *(const struct plan_view *const *)pa, *b = *(const struct plan_view *const *)pb;
@@ -93,19 +95,6 @@ void ladder_series(struct ladder *l, const struct source_series *s)
         pane_shard_turn(&l->levels[i].shard, s->metric, s->ordinal / SHARD_SERIES);
 }
 
-static bool is_dirty(const struct source_window *w, uint32_t series)
-{
-    uint32_t low = 0, high = w->dirty_n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (w->dirty[middle] < series)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < w->dirty_n && w->dirty[low] == series;
-}
-
 static int cell_load(struct ladder *l, struct ladder_level *level, uint32_t w, struct ladder_cell *cell, struct err *e)
 {
     const struct source_window *window = &level->shard.windows[w];
@@ -113,7 +102,7 @@ static int cell_load(struct ladder *l, struct ladder_level *level, uint32_t w, s
     bool coarse = level != &l->levels[l->levels_n - 1];
     const struct pane_block *b;
     *cell = (struct ladder_cell){.series = l->series_at};
-    if (coarse && is_dirty(window, l->series->id))
+    if (coarse && sorted_has(window->dirty, window->dirty_n, l->series->id))
         return 0;
     int rc = pane_shard_block(&level->shard, w, &b, e);
     if (rc == ERR_CORRUPT || rc == ERR_NOT_COVERED)

@@ -1,6 +1,7 @@
 #include "executor/refresh.h"
 
 #include "base/alloc.h"
+#include "base/sorted.h"
 #include "executor/ladder.h"
 #include "executor/op_build.h"
 #include "executor/refresh_groups.h"
@@ -151,19 +152,6 @@ static int feed_series(void *ctx, uint32_t series, const int64_t *times_ms, cons
     return rc;
 }
 
-static bool listed(const uint32_t *ids, uint32_t n, uint32_t id)
-{
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && ids[low] == id;
-}
-
 /* Bitmap of the series a partial run leaves out; NULL for a whole run. */
 static int series_to_skip(const struct refresh_run *r, const struct source_result *result, struct arena *a,
                           const uint64_t **ret, struct err *e)
@@ -175,7 +163,7 @@ static int series_to_skip(const struct refresh_run *r, const struct source_resul
     if (!skip)
         return arena_check(a, "refresh", e);
     for (uint32_t i = 0; i < result->series_n; i++)
-        if (!listed(r->only_series, r->only_series_n, result->series[i].id))
+        if (!sorted_has(r->only_series, r->only_series_n, result->series[i].id))
             skip[i / 64] |= UINT64_C(1) << (i % 64);
     *ret = skip;
     return 0;
