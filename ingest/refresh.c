@@ -144,25 +144,20 @@ int window_put(struct store_txn *t, const struct view_state *v, int64_t end_ms, 
 }
 
 /* Which of a block's slots belong to dirty series. */
-static void dirty_slots(struct ingest *in, const struct pane_key *key, const uint32_t *series, uint32_t n,
-                        uint64_t slots[16])
+static void dirty_slots(const struct pane_key *key, const struct series_place *dirty, uint32_t n, uint64_t slots[16])
 {
     memset(slots, 0, 16 * sizeof *slots);
-    for (uint32_t i = 0; i < n; i++) {
-        struct series_place p = catalog_place(in->catalog, series[i]);
-        if (p.metric == key->metric && p.ordinal / SHARD_SERIES == key->shard)
-            slots[p.ordinal % SHARD_SERIES / 64] |= UINT64_C(1) << (p.ordinal % 64);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        if (dirty[i].metric == key->metric && dirty[i].ordinal / SHARD_SERIES == key->shard)
+            slots[dirty[i].ordinal % SHARD_SERIES / 64] |= UINT64_C(1) << (dirty[i].ordinal % 64);
 }
 
 /* The early states with the rebuilt ones in place of the dirty: a new window beside the old, which readers may still
  * hold. */
-static int patch_view(struct ingest *in, struct group_state *g, uint32_t view, const struct window_states *early,
-                      const struct window_states *rebuilt, const uint32_t *series, uint32_t n,
-                      struct shared_window *out, struct err *e)
+static int patch_view(const struct family_info *family, const struct window_states *early,
+                      const struct window_states *rebuilt, const struct series_place *dirty, uint32_t n,
+                      struct shared_window *out, struct window_states *to, struct err *e)
 {
-    const struct family_info *family = family_get(in->plan->views[g->views[view].plan_view].family);
-    struct window_states *to = &out->views[view];
     struct window_block *blocks =
         ARENA_ARRAY(&out->arena, struct window_block, early->blocks_n + rebuilt->blocks_n + 1u);
     struct pane_builder builder = {0};
@@ -178,7 +173,7 @@ static int patch_view(struct ingest *in, struct group_state *g, uint32_t view, c
         struct str fresh = from_early ? (patch < 0 ? (struct str){0} : rebuilt->blocks[patch].bytes) : b->bytes;
         uint64_t slots[16];
         struct str bytes;
-        dirty_slots(in, &b->key, series, n, slots);
+        dirty_slots(&b->key, dirty, n, slots);
         rc = refresh_patch_block(family, old, fresh, slots, 0, &builder, &bytes, e);
         if (rc == 0)
             blocks[to->blocks_n++] = (struct window_block){b->key, {arena_dup(&out->arena, bytes.p, bytes.n), bytes.n}};
@@ -196,9 +191,9 @@ static int compare_blocks(const void *pa, const void *pb)
 }
 
 /* A view by labels is made whole again, or stays as it is. */
-static int copy_view(const struct window_states *from, uint32_t view, struct shared_window *out, struct err *e)
+static int copy_view(const struct window_states *from, struct shared_window *out, struct window_states *to,
+                     struct err *e)
 {
-    struct window_states *to = &out->views[view];
     struct window_block *blocks = ARENA_ARRAY(&out->arena, struct window_block, from->blocks_n + 1u);
     for (uint32_t i = 0; i < from->blocks_n && blocks; i++) {
         struct str bytes = from->blocks[i].bytes;
@@ -237,6 +232,16 @@ static uint32_t views_to_rebuild(struct ingest *in, const struct group_state *g,
     return views_n;
 }
 
+static struct series_place *places_of(struct ingest *in, const uint32_t *series, uint32_t n)
+{
+    struct series_place *places = mem_alloc(n * sizeof *places);
+    pthread_rwlock_rdlock(&in->lock);
+    for (uint32_t i = 0; i < n; i++)
+        places[i] = catalog_place(in->catalog, series[i]);
+    pthread_rwlock_unlock(&in->lock);
+    return places;
+}
+
 static int rebuild_dirty(struct ingest *in, struct group_state *g, int64_t end_ms, const struct shared_window *early,
                          const uint32_t *series, uint32_t n, struct shared_window **ret, struct err *e)
 {
@@ -252,19 +257,21 @@ static int rebuild_dirty(struct ingest *in, struct group_state *g, int64_t end_m
     out->refs = 1;
     arena_init(&out->arena, 0);
     out->views = arena_zalloc(&out->arena, g->views_n * sizeof *out->views);
-    pthread_rwlock_rdlock(&in->lock);
+    struct series_place *dirty = places_of(in, series, n);
     for (uint32_t i = 0, at = 0; i < g->views_n && rc == 0; i++) {
+        const struct plan_view *v = &in->plan->views[g->views[i].plan_view];
         bool is_rebuilt = at < views_n && views[at] == i;
         at += is_rebuilt;
         if (g->views[i].by_labels)
-            rc = copy_view(is_rebuilt ? &rebuilt->views[i] : &early->views[i], i, out, e);
+            rc = copy_view(is_rebuilt ? &rebuilt->views[i] : &early->views[i], out, &out->views[i], e);
         else
-            rc = patch_view(in, g, i, &early->views[i], &rebuilt->views[i], series, n, out, e);
+            rc = patch_view(family_get(v->family), &early->views[i], &rebuilt->views[i], dirty, n, out, &out->views[i],
+                            e);
         if (out->views[i].blocks_n)
             qsort((void *)(uintptr_t)out->views[i].blocks, out->views[i].blocks_n, sizeof(struct window_block),
                   compare_blocks);
     }
-    pthread_rwlock_unlock(&in->lock);
+    mem_free(dirty);
     mem_free(views);
     shared_window_unref(rebuilt);
     if (rc) {
