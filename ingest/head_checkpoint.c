@@ -39,10 +39,11 @@ static int series_write(struct head *h, struct head_series *s, uint32_t series, 
                         void *ctx, struct err *e)
 {
     int64_t store_to_ms = s->store_to_ms;
+    int rc;
     for (struct head_chunk *c = s->chunks.first; c; c = c->next) {
-        int code = each(ctx, series, c->first_ms, c->last_ms, (struct str){(const char *)c->bytes, c->size}, e);
-        if (code)
-            return code;
+        rc = each(ctx, series, c->first_ms, c->last_ms, (struct str){(const char *)c->bytes, c->size}, e);
+        if (rc)
+            return rc;
         c->to_store = true;
         store_to_ms = c->last_ms > store_to_ms ? c->last_ms : store_to_ms;
     }
@@ -50,13 +51,13 @@ static int series_write(struct head *h, struct head_series *s, uint32_t series, 
         MUST(!s->late_moving);
         s->late_moving = s->late;
         s->late = NULL;
-        int late = late_write(h, s->late_moving, series, each, ctx, e);
-        if (late)
-            return late;
+        rc = late_write(h, s->late_moving, series, each, ctx, e);
+        if (rc)
+            return rc;
         int64_t newest_ms = s->late_moving->times_ms[s->late_moving->n - 1];
         store_to_ms = newest_ms > store_to_ms ? newest_ms : store_to_ms;
     }
-    int rc = s->histograms ? head_histograms_write(h, s, series, &store_to_ms, each, ctx, e) : 0;
+    rc = s->histograms ? head_histograms_write(h, s, series, &store_to_ms, each, ctx, e) : 0;
     if (rc || s->last_ms == INT64_MIN)
         return rc;
     uint8_t head[2 + 8 + 8 + 2 + 2 + 1];

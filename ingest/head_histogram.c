@@ -250,7 +250,6 @@ int head_histograms_write(struct head *h, struct head_series *s, uint32_t series
     if (rc || x->late.n == 0)
         return rc;
     MUST(x->late_moving.n == 0);
-    late_free(&x->late_moving);
     x->late_moving = x->late;
     x->late = (struct late_histograms){0};
     raise_to(store_to_ms, x->late_moving.v[x->late_moving.n - 1].time_ms);

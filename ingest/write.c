@@ -252,7 +252,7 @@ static int replay_series(struct apply *a, const struct wire_series *w, uint32_t 
     uint64_t hash = 0;
     char reason[200];
     for (uint32_t i = 0; i < w->samples_n + w->histograms_n; i++) {
-        const char *ignored;
+        const char *fault;
         if (replay_skips(a, w->first_ordinal + i, at))
             continue;
         if (!t.head) {
@@ -262,8 +262,9 @@ static int replay_series(struct apply *a, const struct wire_series *w, uint32_t 
             if (rc)
                 return rc;
         }
-        struct sample sample = sample_at(a->request, w, i, &ignored);
-        replay_sample(a, &t, &sample);
+        struct sample sample = sample_at(a->request, w, i, &fault);
+        if (!fault)
+            replay_sample(a, &t, &sample);
     }
     return 0;
 }
